@@ -179,6 +179,7 @@ HOUSES = {
     },
     "statistics": {
         "": "store",
+        "answers": "api",
         "api": "api",
         "keeper": "rules",
         "reports": "rules",

@@ -72,7 +72,7 @@ def create_site(
         process=process,
         settings=settings,
         counting=counting,
-        statistics=_statistics_of(settings, process.clock, store, accounts.rules),
+        statistics=_statistics_of(settings, process, store, accounts.rules),
         comments=_comments_of(settings, process, store, accounts, counting),
         accounts=accounts,
         notifications=_notifications_of(settings, process.clock, store),
@@ -178,17 +178,18 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
 
 
 def _statistics_of(
-    settings: SiteSettings, clock: Callable[[], int], store: Store, rules: AccountRules
+    settings: SiteSettings, process: Process, store: Store, rules: AccountRules
 ) -> Statistics:
     calendar, months = Calendar(settings.timezone), settings.statistics_months
-    views, dated = (store.views, store.site_views), datable(clock)
+    views, clock, dated = (store.views, store.site_views), process.clock, datable(process.clock)
     reports = Reports(*views, calendar, dated, months, kept=settings.statistics)
     salts = store.moment.salts if isinstance(store.moment, Moments) else None
     keeper = Keeper(store.site_views, reports, dated, months, salts)
     close = partial(store.views.close_hours, months)
     ever = ViewsEver(store.views_ever, clock, close, is_dated=reports.is_on)
     before = settings.site_pv_start, settings.site_uv_start
-    return Statistics(reports, keeper, ever, KnownTotals(ever, reports, rules, clock, before))
+    known = KnownTotals(ever, reports, rules, clock, before)
+    return Statistics(reports, keeper, ever, known, process.pools.statistics)
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:
@@ -278,12 +279,7 @@ def _account_mails_of(settings: SiteSettings, store: Store, process: Process) ->
 
 def _captcha_of(settings: SiteSettings, store: Store, pool: Pool) -> Captcha:
     field = settings.captcha_field
-    known = (
-        (settings.turnstile_secret, settings.turnstile_url, settings.turnstile_key)
-        if field == "turnstile"
-        else (settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key)
-    )
-    verifier = Verifier(field, *known) if field else None
+    verifier = Verifier(field, *settings.captcha_service) if field else None
     return Captcha(
         verifier, store.accounts, store.cooldown, pool, wants_work=settings.registration_work
     )

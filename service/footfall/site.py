@@ -5,7 +5,7 @@ All other state is in Redis, so that several processes behave as one.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from operator import attrgetter
 from typing import Any
@@ -19,7 +19,6 @@ from .accounts.store.accounts import AccountStore
 from .comments.rules.admission import AccountRules, Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
-from .comments.rules.page_cache import PageCache
 from .comments.store.actions import Actions
 from .comments.store.bin import Bin
 from .comments.store.comments import CommentStore
@@ -31,6 +30,8 @@ from .comments.store.moves import Moves
 from .comments.store.recent import Recent
 from .comments.store.site_index import SiteIndex
 from .counting.rules import Counting
+from .limits.answer_cache import AnswerCache
+from .limits.pool import Pool
 from .model import Viewer
 from .notifications.rules.recipients import Recipients
 from .notifications.store.outbox import Outbox
@@ -50,6 +51,9 @@ from .store.cooldown import Cooldown
 from .store.log import ModerationLog
 from .store.size import Scale
 
+# Of answers that are cached for a minute.
+MAX_STATISTICS_BYTES = 4 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
@@ -57,6 +61,9 @@ class Statistics:
     keeper: Keeper
     views_ever: ViewsEver
     totals: KnownTotals
+    # The turns in which answers are made, each once a minute.
+    pool: Pool
+    answers: AnswerCache = field(default_factory=partial(AnswerCache, MAX_STATISTICS_BYTES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,7 @@ class Comments:
     pictures: Pictures
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
-    page_cache: PageCache = field(default_factory=PageCache)
+    page_cache: AnswerCache = field(default_factory=AnswerCache)
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
 

@@ -55,6 +55,13 @@ class SiteSettings(OutboxSettings):
         return "recaptchaV3" if self.recaptcha_secret else ""
 
     @property
+    def captcha_service(self) -> tuple[str, str, str]:
+        """Its secret, its address, and its public key."""
+        if self.turnstile_secret:
+            return self.turnstile_secret, self.turnstile_url, self.turnstile_key
+        return self.recaptcha_secret, self.recaptcha_url, self.recaptcha_key
+
+    @property
     def known_counter_types(self) -> tuple[str, ...]:
         """Without another protocol, unknown types are rejected, as in Waline."""
         return self.every_counter_type if self.compat else self.counter_types

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.rules import page_cache as pages_module
-from footfall.comments.rules.page_cache import PageCache
 from footfall.comments.store import codec
 from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
 from footfall.driver.keys import digest
+from footfall.limits import answer_cache
+from footfall.limits.answer_cache import AnswerCache
+from footfall.limits.pools import Pools
 from footfall.model import Comment, Status
 from footfall.render import view as view_module
 from tests.conftest import ADMIN, Site, server_of
@@ -170,7 +171,6 @@ async def test_a_hundred_big_pages_at_once(
             under_way -= 1
 
     monkeypatch.setattr(site.store.comments, "page", counted)
-    monkeypatch.setattr(pages_module, "MAX_WAIT_SECONDS", 60)
     answers = await asyncio.gather(
         *(
             site.http.get("/api/comment", params={"path": "/p", "pageSize": 1 + n // 4, "page": n})
@@ -178,8 +178,8 @@ async def test_a_hundred_big_pages_at_once(
         )
     )
     assert {answer.status_code for answer in answers} == {200}
-    assert most == pages_module.MAX_PAGES_AT_ONCE
-    assert site.service.comments.page_cache.bytes <= pages_module.MAX_CACHE_BYTES
+    assert most == Pools().pages.at_once
+    assert site.service.comments.page_cache.bytes <= answer_cache.MAX_CACHE_BYTES
 
 
 async def test_one_page_that_would_push_all_others_out(
@@ -187,8 +187,8 @@ async def test_one_page_that_would_push_all_others_out(
 ) -> None:
     """Who: somebody who wants every reader's page to be made again. What: asks again and again for
     a page that fills the cache. Instead: a page that would fill a quarter of it is never cached."""
-    monkeypatch.setattr(pages_module, "MAX_CACHE_BYTES", 300_000)
-    object.__setattr__(site.service.comments, "page_cache", PageCache(300_000))
+    monkeypatch.setattr(answer_cache, "MAX_CACHE_BYTES", 300_000)
+    object.__setattr__(site.service.comments, "page_cache", AnswerCache(300_000))
     await site.page("/other")
     kept = site.service.comments.page_cache.bytes
     for _ in range(8):

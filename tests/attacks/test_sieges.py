@@ -62,6 +62,8 @@ async def besieged(
         while not is_over.is_set():
             answer = await attack(attackers[n % len(attackers)], n)
             statuses[answer.status_code] += 1
+            # What is answered without waiting would leave the event loop to nobody.
+            await asyncio.sleep(0)
             if statuses.total() >= AT_ONCE:
                 is_under_way.set()
 
@@ -164,3 +166,62 @@ async def test_letters_that_a_server_puts_off_do_not_keep_others_back(
 
     answer, _ = await besieged(attackers, register, forgets)
     assert answer["errno"] == 0
+
+
+async def test_questions_about_statistics_are_answered_in_turn_and_each_once_a_minute(
+    make_site: Sites, attackers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: somebody who finds that the statistics are public. What: asks for another period each
+    time, which takes milliseconds of the event loop. Instead: one is made at a time, the same
+    for all who ask alike, and each client has its turn."""
+    site = await make_site(STATISTICS_PUBLIC="all")
+    made, under_way, most = Counter[object](), 0, 0
+    reports = site.service.statistics.reports
+    report = reports.report
+
+    async def counted(path: str | None, first: int, last: int) -> Any:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        made[path, first, last] += 1
+        try:
+            return await report(path, first, last)
+        finally:
+            under_way -= 1
+
+    monkeypatch.setattr(reports, "report", counted)
+    kinds = ("/api/statistics?", "/api/statistics.csv?", "/counter/TOTAL.json?start=week&")
+
+    async def ask(address: str, n: int) -> httpx.Response:
+        url = f"{kinds[n % 3]}from=2023-11-{1 + n % 14:02}&to=2023-11-14"
+        return await site.http.get(url, headers=by(address))
+
+    async def owner() -> httpx.Response:
+        return await site.http.get("/api/statistics?path=/a", headers=by(HOME))
+
+    answer, _ = await besieged(attackers, ask, owner)
+    assert answer.status_code == 200
+    assert most == 1
+    assert max(made.values()) <= 2, "of JSON and of CSV"
+
+
+async def test_readers_of_one_page_are_not_kept_waiting_by_those_of_a_thousand(
+    make_site: Sites, attackers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: a crawler, or somebody with a list of all pages. What: asks for pages that nobody has
+    cached. Instead: pages are made in turn for each client."""
+    site = await make_site()
+    monkeypatch.setattr(site.service.process.pools.pages, "each", 16)
+    await site.post("hello")
+
+    async def crawl(address: str, n: int) -> httpx.Response:
+        numbers[address] += 1
+        url = f"/api/comment?path=/{n}/{numbers[address]}&pageSize=50"
+        return await site.http.get(url, headers=by(address))
+
+    async def read() -> httpx.Response:
+        return await site.http.get("/api/comment?path=/p", headers=by(HOME))
+
+    numbers = Counter[str]()
+    answer, _ = await besieged(attackers, crawl, read)
+    assert answer.json()["data"]["count"] == 1

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from footfall.app import create_delivery
-from footfall.comments.rules.page_cache import MAX_PAGES_AT_ONCE
 from footfall.comments.rules.renderer import PIECE_CHARACTERS
 from footfall.config import Settings
+from footfall.limits.pools import Pools
 from footfall.model import Account
 from footfall.notify import comment_letters
 from footfall.notify import mail as mail_module
@@ -111,7 +111,7 @@ async def test_feeds_do_not_keep_readers_from_comments(
         comment = await begin(site, 1, "long", "192.0.2.1")
         feeds = [
             asyncio.create_task(feed(site, n + 1, f"192.0.2.{n % 3}"))
-            for n in range(MAX_PAGES_AT_ONCE + 4)
+            for n in range(Pools().pages.at_once + 4)
         ]
         await until_waiting(site.service.process.renderer, 2)
         refused = await feed(site, 40, "192.0.2.0")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from footfall.asgi import create_metrics
-from footfall.comments.rules.page_cache import CachedAnswer, PageCache
 from footfall.config import Settings
 from footfall.http.connection import STUCK_SECONDS
 from footfall.http.protocol import MAX_PIPELINED
+from footfall.limits.answer_cache import AnswerCache, CachedAnswer
 from footfall.store.store import Store
 from footfall.table import fast_requests
 from footfall.table.fast_requests import FastRequests
@@ -111,7 +111,7 @@ def test_no_request_takes_much_more_of_the_cache_than_is_estimated(
 
 
 def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
-    pages = PageCache(max_bytes=1_000_000)
+    pages = AnswerCache(max_bytes=1_000_000)
     for n in range(5000):
         pages._keep((f"\N{GRINNING FACE}{n}" + "x" * 1000, 1), CachedAnswer((0, 0), b"", b""))
     assert len(pages._kept) < 1_000_000 / 4000

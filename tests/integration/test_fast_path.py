@@ -35,6 +35,7 @@ from footfall.config import Settings
 from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
 from footfall.http.response import Response
+from footfall.limits.clients import PoolClient
 
 # Loaded now, since the first comment would take long otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
@@ -470,11 +471,11 @@ async def status(reader: asyncio.StreamReader) -> bytes:
 async def test_an_operation_may_make_its_whole_response(
     url: str, home: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
 ) -> None:
-    async def later() -> Response:
+    async def later(client: PoolClient) -> Response:
         return MADE
 
     def made(site: Site, parsed: object) -> FastRequest:
-        return FastRequest(lambda numbers: later() if waits else MADE)
+        return FastRequest(lambda numbers: later if waits else MADE)
 
     monkeypatch.setattr(routes, "TABLE", [replace(routes.TABLE[0], fast=made)])
     async with serve(url, home / f"s{next(_numbers)}", is_fast=True) as served:
@@ -489,11 +490,11 @@ async def test_an_operation_may_make_its_whole_response(
 async def test_an_answer_that_cannot_be_said_is_an_error_and_no_hang(
     url: str, home: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
 ) -> None:
-    async def later() -> object:
+    async def later(client: PoolClient) -> object:
         return object()
 
     def made(site: Site, parsed: object) -> FastRequest:
-        return FastRequest(lambda numbers: later() if waits else object())
+        return FastRequest(lambda numbers: later if waits else object())
 
     monkeypatch.setattr(routes, "TABLE", [replace(routes.TABLE[0], fast=made)])
     async with serve(url, home / f"s{next(_numbers)}", is_fast=True) as served:

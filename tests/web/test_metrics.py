@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from prometheus_client import ProcessCollector
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import Metric
 
 from footfall import __version__
 from footfall.accounts.rules import log_ins
 from footfall.accounts.store.accounts import AccountStore
 from footfall.errors import Denied, StoreUnavailable
+from footfall.monitoring import metrics
 from footfall.monitoring.health import Health
 from footfall.monitoring.metrics import Figures
 from footfall.server.descriptors import Shortage
@@ -33,6 +34,11 @@ STORED = {
     "footfall_comment_bytes",
 }
 SIZE = Size(Kind(1_204_331, 46.5), Kind(3_127, 812))
+
+
+@pytest.fixture(autouse=True)
+def made_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "FRESH_SECONDS", -1)
 
 
 async def scrape(site: Site) -> dict[str, float]:
@@ -239,3 +245,29 @@ async def test_the_documents_list_every_metric(
     row = r"^\| `((?:footfall|process)_\w+)` \| (\w+) \| (.*) \|$"
     rows = re.findall(row, MONITORING.read_text(), re.MULTILINE)
     assert rows == [(name, types[name], help) for name, help in helps]
+
+
+async def test_it_is_made_once_a_second_for_all_who_want_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "FRESH_SECONDS", 1)
+    made = 0
+
+    def counted(registry: CollectorRegistry) -> bytes:
+        nonlocal made
+        made += 1
+        return generate_latest(registry)
+
+    monkeypatch.setattr(metrics, "generate_latest", counted)
+    started = time.monotonic()
+    answers = await asyncio.gather(*(site.http.get("/metrics") for _ in range(64)))
+    assert made <= 1 + (time.monotonic() - started)
+    assert {answer.text.count("footfall_build_info{") for answer in answers} == {1}
+    assert (await site.http.head("/metrics")).content == b""
+
+
+async def test_what_never_occurred_is_left_out(site: Site) -> None:
+    await site.http.get("/api/article?path=/a")
+    lines = (await site.http.get("/metrics")).text.splitlines()
+    routes = {line for line in lines if line.startswith(("footfall_request", "footfall_refused"))}
+    assert all('route="article_read"' in line for line in routes)

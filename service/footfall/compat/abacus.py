@@ -135,7 +135,7 @@ def _fast(ask: Asking, counting: Counting, parsed: Wanted) -> FastRequest | None
 async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Caller) -> Answered:
     request = ask(counting, parsed)
     client = counting_client_of(counting, caller) if request.is_change else NO_CLIENT
-    return await answered(request, client)
+    return await answered(request, client, caller)
 
 
 async def refuse(accounts: Accounts, parsed: None, caller: Caller) -> NoReturn:

@@ -155,7 +155,7 @@ async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) ->
     """A view of a profile is a request of GitHub's proxy for its badge; others may request it as
     well."""
     asked = replace(parsed, is_view=caller.agent.startswith(CAMO))
-    return await answered(count(counting, asked), counting_client_of(counting, caller))
+    return await answered(count(counting, asked), counting_client_of(counting, caller), caller)
 
 
 def _judge_user(value: str, context: ParseContext) -> str:

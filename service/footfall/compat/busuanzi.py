@@ -81,7 +81,7 @@ async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> Answ
     # The function may be gone by then.
     script = b"try{%b(%b);}catch(e){}" % (parsed.callback.encode(), json)
     return await answered(
-        counted(site, parsed.page, script), counting_client_of(site.counting, caller)
+        counted(site, parsed.page, script), counting_client_of(site.counting, caller), caller
     )
 
 
@@ -103,12 +103,12 @@ def _view(values: FieldValues, request: RawRequest, context: ParseContext) -> Vi
 
 async def _count(site: Site, parsed: View, caller: Caller) -> Answered:
     return await answered(
-        counted(site, parsed.page, parsed.json), counting_client_of(site.counting, caller)
+        counted(site, parsed.page, parsed.json), counting_client_of(site.counting, caller), caller
     )
 
 
 async def _read(site: Site, parsed: View, caller: Caller) -> Answered:
-    return await answered(looked_up(site, parsed.page, parsed.json), NO_CLIENT)
+    return await answered(looked_up(site, parsed.page, parsed.json), NO_CLIENT, caller)
 
 
 def _refused(error: ServiceError, language: str) -> Response:

@@ -24,8 +24,10 @@ from ..http.response import SHARED, Reply, Response, tagged_by_body
 from ..model import Caller, StatisticsPublic
 from ..pages import without_tracking
 from ..site import Site
+from ..statistics.answers import once_a_minute
 from ..statistics.api import DAY_LENGTH, day_of, judge_day
 from ..statistics.calendar import MAX_DAYS, days_between
+from ..statistics.reports import Reports
 from ..statistics.sources import origin_of
 from ..table.answers import Answered
 from ..table.context import ParseContext
@@ -178,17 +180,20 @@ def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
 async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> Answered:
     """Raises Forbidden for statistics that are not public."""
     if fast := ever(show, site.counting, parsed):
-        return await answered(fast, NO_CLIENT)
+        return await answered(fast, NO_CLIENT, caller)
     _require(site, "all" if parsed.period else "totals", caller)
     if not parsed.period:
         return show(await site.statistics.views_ever.total(), None)
-    first, last = parsed.period
-    reports = [
-        await site.statistics.reports.report(path, first, last) for path in parsed.pages or (None,)
-    ]
-    visitors = sum(report.visitors for report in reports)
-    views = sum(report.views for report in reports)
-    return show(views, visitors if site.statistics.reports.keeps_visitors else None)
+    make = partial(_of_period, site.statistics.reports, parsed.pages or (None,), *parsed.period)
+    body = await once_a_minute(site.statistics, ("goatcounter", parsed), make, caller)
+    return show(*orjson.loads(body))
+
+
+async def _of_period(reports: Reports, paths: Sequence[str | None], first: int, last: int) -> bytes:
+    """Views and visitors, as JSON."""
+    found = [await reports.report(path, first, last) for path in paths]
+    views, visitors = (sum(each.views for each in found), sum(each.visitors for each in found))
+    return orjson.dumps([views, visitors if reports.keeps_visitors else None])
 
 
 def _require(site: Site, level: StatisticsPublic, caller: Caller) -> None:

@@ -18,6 +18,7 @@ from ..errors import ServiceError
 from ..http.envelope import Envelope
 from ..http.params import MAX_PATH, Form
 from ..http.response import Reply, Response, tagged_by_body
+from ..limits.clients import PoolClient
 from ..site import Site, Statistics
 from ..statistics.totals import Totals
 from ..table.context import ParseContext
@@ -97,10 +98,10 @@ def _answering(
     def answer(counts: list[int]) -> object:
         totals = statistics.totals.known(of_page)
         if totals is None:
-            return found(counts[0])
+            return partial(found, counts[0])
         return made(json % _numbers(counts[0], totals))
 
-    async def found(views: int) -> Reply:
+    async def found(views: int, client: PoolClient) -> Reply:
         """The same for the first request of a minute."""
         return made(json % _numbers(views, await statistics.totals.find(of_page)))
 

@@ -211,7 +211,7 @@ async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> A
     """Raises Unauthorized or Forbidden if a caller other than an administrator lowers views."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)
-    return await answered(_asked(counting, parsed), counting_client_of(counting, caller))
+    return await answered(_asked(counting, parsed), counting_client_of(counting, caller), caller)
 
 
 def _asked(counting: Counting, parsed: Change | Read) -> FastRequest:

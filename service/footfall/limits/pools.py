@@ -19,6 +19,10 @@ def _passwords() -> Pool:
     return Pool(at_once=2, capacity=512, each=32)
 
 
+def _pages() -> Pool:
+    return Pool(at_once=8, capacity=2_048, each=64)
+
+
 def _feeds() -> Pool:
     return Pool(at_once=1, capacity=512, each=4)
 
@@ -58,6 +62,8 @@ class Pools:
     # Characters of comments.
     rendering: Pool = field(default_factory=_rendering)
     passwords: Pool = field(default_factory=_passwords)
+    # Pages of comments.
+    pages: Pool = field(default_factory=_pages)
     feeds: Pool = field(default_factory=_feeds)
     statistics: Pool = field(default_factory=_statistics)
     # Requests to other services: a pool for each.

@@ -3,12 +3,15 @@ data.
 
 Any worker answers for all of them (telemetry/metrics.py). Values in Redis are read with each
 scrape; amounts of stored data, at most once a minute. A scrape waits WAIT_SECONDS for all of it
-together, and leaves out values that are not known by then.
+together, and leaves out values that are not known by then. It is made at most once a second, since
+it keeps the event loop busy for milliseconds; and routes and errors that never occurred are left
+out of it, which would be most of its lines.
 
 It is for the operator, so it has no CORS header: pages of other sites cannot read it.
 """
 
 import asyncio
+import math
 import os
 from collections.abc import Iterator
 
@@ -34,6 +37,7 @@ from .processes import Processes, build
 
 # Ten times as long as Redis needs for it.
 WAIT_SECONDS = 0.25
+FRESH_SECONDS = 1.0
 
 _REDIS_FAILURES = "Redis commands without a reply, or rejected"
 _EXHAUSTED = "Tenths of a second without a free file descriptor for a connection"
@@ -138,14 +142,17 @@ class Figures(Collector):
         for name, route in metrics.routes.items():
             for status, number in route.by_status():
                 requests.add_metric([name, status], number)
-            seconds.add_metric([name], *route.seconds())
+            buckets, sum_ = route.seconds()
+            if buckets[-1][1]:
+                seconds.add_metric([name], buckets, sum_)
         yield requests
         yield seconds
         refused = CounterMetricFamily(
             "footfall_refused", "Requests rejected or failed", labels=["reason"]
         )
         for reason, number in metrics.refused.totals().items():
-            refused.add_metric([reason], number)
+            if number:
+                refused.add_metric([reason], number)
         yield refused
 
     def _findings(self) -> Iterator[Metric]:
@@ -242,10 +249,24 @@ class Metrics:
         self._registry.register(self._figures)
         self._processes = Processes(site.process.metrics.pid)
         self._registry.register(self._processes)
+        self._made_at = -math.inf
+        self._making: asyncio.Future[bytes] | None = None
+
+    async def _body(self) -> bytes:
+        """All metrics as they were less than FRESH_SECONDS ago."""
+        now = asyncio.get_running_loop().time()
+        if self._making is None or now - self._made_at > FRESH_SECONDS:
+            self._made_at = now
+            self._making = asyncio.ensure_future(self._make())
+        # Shielded, so that a request that is cancelled does not cancel it for the others.
+        return await asyncio.shield(self._making)
+
+    async def _make(self) -> bytes:
+        await asyncio.gather(self._figures.refresh(), self._processes.refresh())
+        return generate_latest(self._registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.gather(self._figures.refresh(), self._processes.refresh())
-        body = generate_latest(self._registry)
+        body = await self._body()
         headers = [
             (b"content-type", CONTENT_TYPE_PLAIN_0_0_4.encode()),
             (b"content-length", b"%d" % len(body)),

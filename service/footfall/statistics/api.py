@@ -7,6 +7,9 @@ from datetime import date
 from functools import partial
 from io import StringIO
 
+import orjson
+from orjson import Fragment
+
 from ..errors import BadRequest
 from ..http.params import RawRequest
 from ..http.response import Reply, tagged_by_body
@@ -19,9 +22,10 @@ from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Flag, Integer
 from ..table.schemas import FLAG, MAYBE, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from .agents import CLASSES
+from .answers import once_a_minute
 from .calendar import MAX_DAYS, date_of, day_number, days_between
 from .most_read import MAX_PAGES, ORDERS, PERIODS
-from .reports import Report
+from .reports import Report, Reports
 
 # Default period in days.
 DAYS = 14
@@ -87,9 +91,14 @@ SERIES = Fields(
 )
 
 
-async def series(statistics: Statistics, parsed: Series, caller: Caller) -> JsonObject:
+async def series(statistics: Statistics, parsed: Series, caller: Caller) -> Fragment:
     """Each day of the period, or the hours that are known in which there were views."""
-    reports, first, last = statistics.reports, parsed.first, parsed.last
+    make = partial(_series, statistics.reports, parsed)
+    return Fragment(await once_a_minute(statistics, ("series", parsed), make, caller))
+
+
+async def _series(reports: Reports, parsed: Series) -> bytes:
+    first, last = parsed.first, parsed.last
     body = {
         "path": parsed.path,
         "unit": parsed.unit,
@@ -99,10 +108,11 @@ async def series(statistics: Statistics, parsed: Series, caller: Caller) -> Json
     if parsed.unit == "hour":
         views = await reports.hours(parsed.path, first, last)
         hours = [{"at": _hour(at), "views": n} for at, n in sorted(views.items()) if n]
-        return body | {"total": sum(views.values()), "views": hours}
+        return orjson.dumps(body | {"total": sum(views.values()), "views": hours})
     report = await reports.report(parsed.path, first, last)
     sources = await reports.sources(first, last) if parsed.path is None else []
-    return body | _of_days(report) | {"sources": [source._asdict() for source in sources]}
+    rows = [source._asdict() for source in sources]
+    return orjson.dumps(body | _of_days(report) | {"sources": rows})
 
 
 def _of_days(report: Report) -> dict[str, object]:
@@ -134,17 +144,22 @@ def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
 
 async def csv_of_series(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
     """The same as a table, for spreadsheets."""
-    reports, first, last = statistics.reports, parsed.first, parsed.last
+    make = partial(_csv_of_series, statistics.reports, parsed)
+    return tagged_by_body(await once_a_minute(statistics, ("csv", parsed), make, caller))
+
+
+async def _csv_of_series(reports: Reports, parsed: Series) -> bytes:
+    first, last = parsed.first, parsed.last
     if parsed.unit == "hour":
         hours = await reports.hours(parsed.path, first, last)
         rows = [("hour", "views"), *((_hour(at), n) for at, n in sorted(hours.items()) if n)]
-        return tagged_by_body(_table(rows))
+        return _table(rows)
     report = await reports.report(parsed.path, first, last)
     days = (
         (date_of(at).isoformat(), day.views, report.people_of(day), day.visitors)
         for at, day in report.days.items()
     )
-    return tagged_by_body(_table([("day", "views", "people", "visitors"), *days]))
+    return _table([("day", "views", "people", "visitors"), *days])
 
 
 def _table(rows: Iterable[Sequence[object]]) -> bytes:
@@ -182,21 +197,31 @@ async def top(statistics: Statistics, parsed: Top, caller: Caller) -> JsonObject
     return {"by": parsed.by, "days": parsed.days, "pages": [page._asdict() for page in pages]}
 
 
-async def totals(site: Site, parsed: None, caller: Caller) -> JsonObject:
+async def totals(site: Site, parsed: None, caller: Caller) -> Fragment:
     """Views and comments ever, and today's; None for values that are not stored."""
-    comments = await site.comments.index.total(PUBLIC)
-    views = await site.statistics.views_ever.total()
-    if not site.statistics.reports.is_on:
-        return {"views": views, "comments": comments, "today": None}
-    day = await site.statistics.reports.today_of_site()
-    tells_visitors = site.statistics.reports.keeps_visitors
-    today = {
+
+    async def make() -> bytes:
+        return orjson.dumps(
+            {
+                "views": await site.statistics.views_ever.total(),
+                "comments": await site.comments.index.total(PUBLIC),
+                "today": await _today(site.statistics.reports),
+            }
+        )
+
+    return Fragment(await once_a_minute(site.statistics, "totals", make, caller))
+
+
+async def _today(reports: Reports) -> JsonObject | None:
+    if not reports.is_on:
+        return None
+    day = await reports.today_of_site()
+    return {
         "views": day.views,
-        "people": day.people if tells_visitors else None,
-        "visitors": day.visitors if tells_visitors else None,
+        "people": day.people if reports.keeps_visitors else None,
+        "visitors": day.visitors if reports.keeps_visitors else None,
         "is_exact": day.is_exact,
     }
-    return {"views": views, "comments": comments, "today": today}
 
 
 PAGE = Fields(

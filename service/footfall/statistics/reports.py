@@ -11,7 +11,15 @@ from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
-from .calendar import Calendar, LocalHour, date_of, day_number, days_between, months_between
+from .calendar import (
+    MINUTE_MS,
+    Calendar,
+    LocalHour,
+    date_of,
+    day_number,
+    days_between,
+    months_between,
+)
 from .minute_cache import MinuteCache
 from .most_read import MAX_PAGES, MostRead, TopPage
 from .page_views import people_of
@@ -113,6 +121,10 @@ class Reports:
     def hour(self) -> LocalHour:
         """This one."""
         return self.calendar.hour_of(self._clock())
+
+    def minute(self) -> int:
+        """This one, by its number since 1970."""
+        return self._clock() // MINUTE_MS
 
     def today(self) -> int:
         """A day such as 20261123."""

@@ -243,9 +243,8 @@ class Resource:
         if row.run is None or caller.viewer.account is None:
             fast = row.fast_request(site, parsed)
             if fast:
-                return await answered(
-                    fast, counting_client_of(site.counting, caller) if fast.is_change else NO_CLIENT
-                )
+                client = counting_client_of(site.counting, caller) if fast.is_change else NO_CLIENT
+                return await answered(fast, client, caller)
         assert row.run is not None, f"{row.route} has nothing that answers this request"
         return await row.run(noun_of(row.run)(site), parsed, caller)
 

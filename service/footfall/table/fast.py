@@ -14,14 +14,16 @@ from ..counting.clients import CountingClient
 from ..counting.rules import Counting
 from ..http.connection import FirstLines
 from ..http.response import Reply, Response
+from ..limits.clients import PoolClient, pool_client_of
 from ..model import NO_ORIGIN, Caller, Origin
 from ..telemetry.metrics import Route
 from .answers import Answered
 
 # A callback that gets Redis's numbers in the order of the request, or what went wrong.
 Done = Callable[[list[int] | Exception], None]
-# Makes the answer of these numbers: a finished Reply, plain data, or a coroutine that will return
-# one of them.
+# Makes an answer that takes longer, when it is this client's turn: a finished Reply, or plain data.
+Making = Callable[[PoolClient], Coroutine[None, None, Any]]
+# Makes the answer of these numbers: a finished Reply, plain data, or what will make it.
 Answering = Callable[[list[int]], Any]
 
 
@@ -52,8 +54,9 @@ class FastRequest:
 
     __slots__ = ("answer", "language", "operation")
 
-    # Only for a change is the client made out.
+    # Only for these two is the client made out: a change, and what takes turns.
     is_change = False
+    takes_turns = True
     # Set during preparation; `lang` of the query is the language of errors.
     operation: Operation
     language: str
@@ -78,6 +81,8 @@ class CounterRead(FastRequest):
 
     __slots__ = ("_counting", "_kept_bytes", "_read")
 
+    takes_turns = False
+
     def __init__(
         self, counting: Counting, names: Sequence[str], answer: Answering, *, kept_bytes: int = 0
     ) -> None:
@@ -101,6 +106,7 @@ class CounterChange(FastRequest):
     __slots__ = ("_change", "_counting", "_kept_bytes")
 
     is_change = True
+    takes_turns = False
 
     def __init__(
         self,
@@ -130,8 +136,8 @@ def counting_client_of(counting: Counting, caller: Caller) -> CountingClient:
     return counting.clients[caller.address, b"", agent, caller.purpose]
 
 
-async def answered(request: FastRequest, client: CountingClient) -> Answered:
+async def answered(request: FastRequest, client: CountingClient, caller: Caller) -> Answered:
     """The answer, for an endpoint. Raises the operation's errors."""
     answer = request.answer(await awaited(partial(request.send, client)))
-    finished: Answered = await answer if isinstance(answer, Coroutine) else answer
+    finished: Answered = await answer(pool_client_of(caller)) if callable(answer) else answer
     return finished

@@ -6,16 +6,17 @@ Endpoints await the same callbacks, and a test sends the same bytes to both and 
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from time import monotonic
 from typing import Any, ClassVar
 
 from ..counting.clients import Clients, CountingClient
 from ..errors import TooMany
-from ..http.client import Headers, is_proxy
+from ..http.client import Headers, address_of, is_proxy
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, lines, tagged
+from ..limits.clients import PoolClient, pool_client_of
+from ..model import Caller
 from ..site import Site
 from ..telemetry.logs import SlowLog, named_request
 from .fast import FastRequest
@@ -92,7 +93,7 @@ class FastCycle:
             purpose = get(b"sec-purpose") or get(b"purpose", b"")
             client = self._peer, forwarded, get(b"user-agent", b""), purpose
             self._client = self.clients[client]
-        if not self._may_forward:
+        if request.takes_turns or not self._may_forward:
             self._forwarded = headers.get(b"x-forwarded-for", b"")
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
@@ -129,13 +130,19 @@ class FastCycle:
             self.answer(self._finished(making.result()))
 
     def _reply(self, answer: Any) -> Reply | Response | None:
-        """None if it takes a coroutine to make it."""
-        if isinstance(answer, Coroutine):
+        """None if it takes longer to make it."""
+        if callable(answer):
             # The event loop keeps only a weak reference to a task.
-            self._making = self.connection.loop.create_task(answer)
+            self._making = self.connection.loop.create_task(answer(self._pool_client()))
             self._making.add_done_callback(self._made)
             return None
         return self._finished(answer)
+
+    def _pool_client(self) -> PoolClient:
+        connection = self.connection
+        forwarded = {b"x-forwarded-for": self._forwarded} if self._forwarded else {}
+        trusted = connection.policy.trusted_proxies
+        return pool_client_of(Caller(address=address_of(connection.client, forwarded, trusted)))
 
     def _finished(self, answer: Any) -> Reply | Response:
         try:

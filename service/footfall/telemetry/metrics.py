@@ -162,9 +162,10 @@ class Route:
         self._others.add(str(status))
 
     def by_status(self) -> Iterator[tuple[str, float]]:
+        """Those that occurred."""
         buckets, _ = self._well.totals()
-        yield "200", buckets[-1][1]
-        yield from ((status, number) for status, number in self._others.totals().items() if number)
+        numbers = {"200": buckets[-1][1], **self._others.totals()}
+        yield from ((status, number) for status, number in numbers.items() if number)
 
     def seconds(self) -> tuple[list[tuple[str, float]], float]:
         """The totals of both histograms together."""

@@ -4,7 +4,7 @@ Their API variant decides how comments are dated, the shape of a single article'
 a reply's text mentions its parent's author.
 """
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, cast
@@ -26,6 +26,8 @@ from ...http.params import (
     RawRequest,
 )
 from ...http.response import Reply, tagged_by_body
+from ...limits.answer_cache import AnswerCache, CachedAnswer
+from ...limits.clients import PoolClient, pool_client_of
 from ...markup import is_safe_url, safe_nick
 from ...model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ...render.view import View
@@ -36,7 +38,7 @@ from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
-from ...table.fast import Answering, Done, FastRequest
+from ...table.fast import Answering, Done, FastRequest, Making
 from ...table.fields import (
     COMMENT_LENGTH,
     Choice,
@@ -51,7 +53,6 @@ from ...table.fields import (
 )
 from ...table.who import ANYBODY, COMMENTER
 from ..rules import comments as domain
-from ..rules.page_cache import CachedAnswer, PageCache
 
 NO_TEXT = "comment can not be blank"
 # Waline answers a blank url with these words, and clients show them.
@@ -102,7 +103,7 @@ LIST = Fields(
 
 async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
     """A page as this viewer sees it."""
-    async with comments.page_cache.turn():
+    async with comments.process.pools.pages.turn(pool_client_of(caller)):
         return (await _listing(comments, parsed, caller.viewer))[1]
 
 
@@ -111,11 +112,12 @@ def page(comments: Comments, parsed: List) -> FastRequest | None:
     if comments.display.levels:
         return None
 
-    def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
+    def answer(version: list[int]) -> Reply | Making:
         if not version:
-            return first_page(comments, parsed)
-        return kept_page(comments.page_cache, parsed, *version) or common_page(
-            comments, parsed, *version
+            return partial(first_page, comments, parsed)
+        (number,) = version
+        return kept_page(comments.page_cache, parsed, number) or partial(
+            common_page, comments, parsed, number
         )
 
     return _PageRequest(comments, parsed, answer)
@@ -137,16 +139,17 @@ class _PageRequest(FastRequest):
             done([])
 
 
-async def common_page(comments: Comments, parsed: List, version: int) -> Reply:
+async def common_page(comments: Comments, parsed: List, version: int, client: PoolClient) -> Reply:
     """A page as the public sees it, at least as new as this version of its article."""
-    make = partial(joined, comments, parsed)
-    finished = await comments.page_cache.find_or_make(parsed, (version,), make)
+    make, pool = partial(joined, comments, parsed), comments.process.pools.pages
+    finished = await comments.page_cache.find_or_make(parsed, (version,), make, pool, client)
     return finished.body, finished.tag
 
 
-async def first_page(comments: Comments, parsed: List) -> Reply:
+async def first_page(comments: Comments, parsed: List, client: PoolClient) -> Reply:
     """The same when no such page is cached: then its version need not be read first."""
-    finished = await comments.page_cache.make_first(parsed, partial(joined, comments, parsed))
+    make, pool = partial(joined, comments, parsed), comments.process.pools.pages
+    finished = await comments.page_cache.make_first(parsed, make, pool, client)
     return finished.body, finished.tag
 
 
@@ -158,7 +161,7 @@ async def joined(comments: Comments, parsed: List) -> CachedAnswer:
     return CachedAnswer((versions.version,), *tagged_by_body(body))
 
 
-def kept_page(cache: PageCache, parsed: List, version: int) -> Reply | None:
+def kept_page(cache: AnswerCache, parsed: List, version: int) -> Reply | None:
     """The same if it is cached at this version, else None."""
     cached = cache.find(parsed, (version,))
     return cached and (cached.body, cached.tag)
@@ -227,7 +230,7 @@ COUNT = Shapes(
 
 
 def fast_count(comments: Comments, parsed: Count) -> FastRequest:
-    return FastRequest(lambda numbers: count(comments, parsed, Caller(PUBLIC, "", "")))
+    return FastRequest(lambda numbers: lambda client: count(comments, parsed, Caller()))
 
 
 async def count(comments: Comments, parsed: Count, caller: Caller) -> int | Fragment | list[int]:

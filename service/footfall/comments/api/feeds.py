@@ -19,8 +19,8 @@ import orjson
 from ...errors import NotFound
 from ...http.params import MAX_PATH, Form, RawRequest
 from ...http.response import Response
+from ...limits.answer_cache import CachedAnswer
 from ...limits.clients import PoolClient, pool_client_of
-from ...limits.pool import Place
 from ...model import PUBLIC, Caller, Lookups, StoredComment
 from ...render.feed import FORMATS, Feed, item
 from ...render.page_address import page_address
@@ -33,7 +33,6 @@ from ...table.prefixes import API, BARE_API
 from ...table.schemas import TEXT, AnswerSchema
 from ...table.who import ANYBODY
 from ..rules import feeds
-from ..rules.page_cache import CachedAnswer
 
 DEFAULT_ITEMS = 20
 MAX_ITEMS = 50
@@ -101,12 +100,9 @@ async def _made(comments: Comments, wanted: FeedRequest, client: PoolClient) -> 
     if cached := comments.page_cache.find(wanted, made_of):
         return cached
     make = partial(_make, comments, wanted, ids, today_ms, client)
-    feeds_pool = comments.process.pools.feeds
-    # A waiting client uses its own share, even if another client started it; and the turn is not
-    # evicted, since others wait for it.
-    with feeds_pool.room(client):
-        turn = feeds_pool.turn_at(Place(client, 1))
-        return await comments.page_cache.find_or_make(wanted, made_of, make, turn)
+    # Apart from pages of comments, which do not wait for feeds.
+    pool = comments.process.pools.feeds
+    return await comments.page_cache.find_or_make(wanted, made_of, make, pool, client)
 
 
 async def _make(

@@ -14,7 +14,7 @@ import orjson
 
 from ...http.params import RawRequest
 from ...http.response import NO_STORE, Response
-from ...limits.clients import pool_client_of
+from ...limits.clients import BACKGROUND, pool_client_of
 from ...model import ORDERS, Caller
 from ...site import Comments
 from ...table.context import ParseContext
@@ -65,7 +65,7 @@ async def _events(comments: Comments, path: str, caller: Caller) -> AsyncGenerat
 async def number_of(comments: Comments, path: str, version: int) -> int:
     """A number for the first part of a page's public comments; exact in any language."""
     first = List(path, 1, NEWEST, ORDERS[0], WALINE)
-    body, _ = await common_page(comments, first, version)
+    body, _ = await common_page(comments, first, version, BACKGROUND)
     return int.from_bytes(blake2b(body, digest_size=6).digest())
 
 

@@ -5,6 +5,7 @@ from Redis in one round trip: likes, pins and moderation raise a page's version,
 comments change the ids. So an answer is never stale.
 """
 
+from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from orjson import Fragment
 from ...errors import Unavailable
 from ...http.params import MAX_RECENT, RawRequest
 from ...http.response import Reply
+from ...limits.answer_cache import CachedAnswer
+from ...limits.clients import PoolClient, pool_client_of
 from ...model import PUBLIC, Caller, Viewer
 from ...render.view import View
 from ...site import Comments
@@ -24,7 +27,6 @@ from ...table.fields import Fields, FieldValues, Integer
 from ...table.schemas import A_COMMENT, AnswerSchema, list_of
 from ...table.who import ANYBODY
 from ..rules import comments as domain
-from ..rules.page_cache import CachedAnswer
 
 # How often the ids may change between two reads before the answer is 503.
 MAX_READS = 5
@@ -47,19 +49,19 @@ RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT
 async def recent(comments: Comments, parsed: Recent, caller: Caller) -> list[Fragment]:
     """Comments, newest first, as this viewer sees them."""
     newest = await comments.recent.newest(parsed.number, caller.viewer)
-    async with comments.page_cache.turn():
+    async with comments.process.pools.pages.turn(pool_client_of(caller)):
         _, stored = await _listing(comments, parsed, newest.ids, caller.viewer)
     return stored
 
 
 def fast_recent(comments: Comments, parsed: Recent) -> FastRequest:
-    return FastRequest(lambda numbers: _common(comments, parsed))
+    return FastRequest(lambda numbers: partial(_common, comments, parsed))
 
 
-async def _common(comments: Comments, parsed: Recent) -> Reply:
+async def _common(comments: Comments, parsed: Recent, client: PoolClient) -> Reply:
     """The comments as the public sees them.
 
-    Raises Unavailable if they come in faster than they can be read.
+    Raises Unavailable if they come in faster than they can be read; TooManyAtOnce, Busy.
     """
     cached = comments.recent_ids.get(parsed, ())
     for _ in range(MAX_READS):
@@ -78,7 +80,8 @@ async def _common(comments: Comments, parsed: Recent) -> Reply:
         tag = b'"%b-%b"' % (blake2b(text, digest_size=8).hexdigest().encode(), comments.salt())
         return CachedAnswer((ids, made_of), body, tag)
 
-    finished = await comments.page_cache.find_or_make(parsed, (ids, versions), make)
+    pool = comments.process.pools.pages
+    finished = await comments.page_cache.find_or_make(parsed, (ids, versions), make, pool, client)
     return finished.body, finished.tag
 
 

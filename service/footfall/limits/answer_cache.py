@@ -1,39 +1,36 @@
-"""A cache of finished pages, valid until a version changes.
+"""A cache of finished answers, each made once for all clients, and valid until a version changes.
 
 To join a page of fifty comments costs many times as much as to read its version. Every script that
 changes a page raises its version, so each request reads that from Redis, and gets the cached page
 if it was made of the same version: it is never stale, and needs no expiry. Without a cached page
-the version is not read first.
+the version is not read first. The version of a page of statistics is the minute.
 
 A page also shows accounts as they are now: when one changes, the versions of the pages on which it
 wrote are raised in the background (comments/rules/refresh.py). Answers with comments of several
 pages (comments/api/recent.py) have the versions of all of them.
 
-A page takes several times its bytes while it is made, so few are made at a time.
+An answer takes several times its bytes while it is made, so few are made at a time: each client
+that waits for one has a place in the pool, and the work itself one turn, which nobody else can end.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Coroutine, Hashable
 from operator import ge
 from sys import getsizeof
 from typing import Any, NamedTuple
 
-from ...errors import Unavailable
+from .clients import PoolClient
+from .pool import Place, Pool
 
 # Of one process: some six hundred pages of fifty comments.
 MAX_CACHE_BYTES = 24 * 1024 * 1024
 # A page that would take a larger share of it is not cached: a few of them would evict all others.
 MAX_SHARE = 1 / 4
-# Pages made concurrently, and how long a request waits for its turn.
-MAX_PAGES_AT_ONCE = 8
-MAX_WAIT_SECONDS = 1.5
 
 Key = tuple[Hashable, ...]
 Versions = tuple[Any, ...]
 Make = Callable[[], Coroutine[None, None, "CachedAnswer"]]
-Turn = AbstractAsyncContextManager[None]
 
 
 class CachedAnswer(NamedTuple):
@@ -44,14 +41,13 @@ class CachedAnswer(NamedTuple):
     tag: bytes
 
 
-class PageCache:
+class AnswerCache:
     def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, CachedAnswer] = OrderedDict()
         self._making: dict[tuple[Key, Versions], asyncio.Task[CachedAnswer]] = {}
         # Pages that are made without knowing their versions first.
         self._first: dict[Key, asyncio.Task[CachedAnswer]] = {}
-        self._turns = asyncio.Semaphore(MAX_PAGES_AT_ONCE)
         self.bytes = 0
 
     def find(self, key: Key, versions: Versions) -> CachedAnswer | None:
@@ -66,63 +62,49 @@ class PageCache:
         return key in self._kept or key in self._first
 
     async def find_or_make(
-        self, key: Key, versions: Versions, make: Make, turn: Turn | None = None
+        self, key: Key, versions: Versions, make: Make, pool: Pool, client: PoolClient
     ) -> CachedAnswer:
-        """The page of these versions or newer ones; made once for all requests that wait for it.
-
-        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. Other work than pages of
-        comments passes another `turn`.
-        """
+        """The answer of these versions or newer ones. Raises TooManyAtOnce, Busy."""
         cached = self.find(key, versions)
         if cached:
             return cached
-        first = self._first.get(key)
-        if first:
-            # It may have been read before these versions were, or after: its own versions tell
-            # which.
-            cached = await asyncio.shield(first)
-            if all(map(ge, cached.versions, versions)):
-                return cached
-        task = self._making.get((key, versions))
-        if task is None:
-            task = asyncio.create_task(self._make(key, make, turn))
-            self._making[key, versions] = task
-            task.add_done_callback(lambda _: self._making.pop((key, versions)))
-        # Shielded, so that a request that is cancelled does not cancel the page for the others.
-        return await asyncio.shield(task)
+        with pool.room(client):
+            first = self._first.get(key)
+            if first:
+                # It may have been read before these versions were, or after: its own versions tell
+                # which.
+                cached = await asyncio.shield(first)
+                if all(map(ge, cached.versions, versions)):
+                    return cached
+            task = self._making.get((key, versions))
+            if task is None:
+                task = asyncio.create_task(self._make(key, make, pool, client))
+                self._making[key, versions] = task
+                task.add_done_callback(lambda _: self._making.pop((key, versions)))
+            # Shielded, so that a request that is cancelled does not cancel it for the others.
+            return await asyncio.shield(task)
 
-    async def make_first(self, key: Key, make: Make) -> CachedAnswer:
-        """The page of its current versions, which are numbers that only rise.
+    async def make_first(
+        self, key: Key, make: Make, pool: Pool, client: PoolClient
+    ) -> CachedAnswer:
+        """The answer of its current versions, which are numbers that only rise.
 
-        For requests that found no page: one that another request has started since is new enough.
-        Raises Unavailable as find_or_make does.
+        For requests that found none: one that another request has started since is new enough.
+        Raises TooManyAtOnce, Busy.
         """
-        task = self._first.get(key)
-        if task is None:
-            task = asyncio.create_task(self._make(key, make))
-            self._first[key] = task
-            task.add_done_callback(lambda _: self._first.pop(key))
-        return await asyncio.shield(task)
+        with pool.room(client):
+            task = self._first.get(key)
+            if task is None:
+                task = asyncio.create_task(self._make(key, make, pool, client))
+                self._first[key] = task
+                task.add_done_callback(lambda _: self._first.pop(key))
+            return await asyncio.shield(task)
 
-    async def _make(self, key: Key, make: Make, turn: Turn | None = None) -> CachedAnswer:
-        async with turn or self.turn():
+    async def _make(self, key: Key, make: Make, pool: Pool, client: PoolClient) -> CachedAnswer:
+        async with pool.turn_at(Place(client, 1)):
             finished = await make()
         self._keep(key, finished)
         return finished
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """A turn to make a page, which those that are not cached, such as an administrator's, take,
-        too. Raises Unavailable if none comes within MAX_WAIT_SECONDS."""
-        try:
-            async with asyncio.timeout(MAX_WAIT_SECONDS):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise Unavailable() from None
-        try:
-            yield
-        finally:
-            self._turns.release()
 
     def _keep(self, key: Key, finished: CachedAnswer) -> None:
         """Replace an older page, and evict the pages that were not used for longest."""

@@ -124,6 +124,13 @@ def _dangerous(settings: Settings) -> Iterator[str]:
             "TRUSTED_PROXIES contains all addresses: clients can choose their address and bypass "
             "all rate limits"
         )
+    for domain in settings.secure_domains:
+        for source in domain.sources if isinstance(domain, Patterns) else ():
+            if not (source.endswith("$") and source.startswith(("^", "(^", "(?:^", r"\."))):
+                yield (
+                    f"SECURE_DOMAINS: the pattern /{source}/ matches parts of host names, so also "
+                    r"such hosts of strangers: write it as /(^|\.)example\.com$/"
+                )
     host = urlsplit(settings.site_url).hostname
     if host and settings.secure_domains and not _is_among(host, settings):
         yield f"SECURE_DOMAINS leaves out {host}, the host of SITE_URL: its pages are rejected"

@@ -17,6 +17,7 @@ from .values import (
     number,
     one_of,
     optional,
+    timeout,
     web_address,
     words,
 )
@@ -216,6 +217,9 @@ class OutboxSettings(FromEnvironment):
         optional,
         "Python function module:function that receives each comment as a dictionary and "
         "returns spam or ham",
+    )
+    judge_seconds: float = env(
+        "JUDGE_SECONDS", "5", timeout, "Seconds that a call of JUDGE_PLUGIN may take"
     )
 
     @property

@@ -102,10 +102,11 @@ Domain = str | Patterns
 
 
 def split(text: str) -> list[str]:
-    """Split at commas, except those that are escaped or in brackets of any kind."""
+    """Split at commas, also Chinese ones, except those that are escaped or in brackets of any
+    kind."""
     parts, depth = [""], 0
     for symbol in _PARTS.findall(text):
-        if symbol == "," and not depth:
+        if symbol in (",", "\N{FULLWIDTH COMMA}") and not depth:
             parts.append("")
             continue
         depth += (symbol == "(") - (symbol == ")" and depth > 0)

@@ -45,8 +45,13 @@ async def labels(site: Site, monkeypatch: pytest.MonkeyPatch) -> Labels:
         for sample in family.samples:
             for label, value in sample.labels.items():
                 found[sample.name][label].add(value)
-    # A status is told when the first request had it.
+    # A route, a status and an error are told when the first request had them.
+    metrics = site.service.process.metrics
     found["footfall_requests_total"]["status"] |= {*statuses()}
+    for name in ("requests_total", *(f"request_seconds_{part}" for part in ("bucket", "count"))):
+        found[f"footfall_{name}"]["route"] |= metrics.routes.keys()
+    found["footfall_request_seconds_bucket"]["le"] |= found["footfall_redis_seconds_bucket"]["le"]
+    found["footfall_refused_total"]["reason"] |= metrics.refused.totals().keys()
     return found
 
 

@@ -29,6 +29,7 @@ class Vercount:
     asked: list[str] = field(default_factory=list)
     troubles: list[tuple[int, str]] = field(default_factory=list)
     url: str = ""
+    moved_to: str = ""
 
 
 @pytest.fixture
@@ -47,7 +48,9 @@ def vercount() -> Iterator[Vercount]:
                 if made.troubles:
                     status, told = made.troubles.pop(0)
             body = told.encode()
-            self.send_response(status)
+            self.send_response(301 if made.moved_to else status)
+            if made.moved_to:
+                self.send_header("Location", made.moved_to)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -149,6 +152,16 @@ def test_another_file_is_not_written_over(vercount: Vercount, tmp_path: Path, te
     with pytest.raises(CannotFetch, match="name another file"):
         fetched(vercount, pages_with(vercount, 1), tmp_path / "diary")
     assert (tmp_path / "diary").read_bytes() == text + b"more"
+
+
+def test_a_sitemap_leads_to_no_other_host(vercount: Vercount) -> None:
+    """Which may be in the network of this machine, where strangers are not."""
+    elsewhere = vercount.url.replace("127.0.0.1", "localhost")
+    vercount.sitemap = f"<sitemapindex><loc>{elsewhere}/1.xml</loc></sitemapindex>"
+    assert pages_of(f"{vercount.url}/sitemap.xml") == []
+    vercount.moved_to = f"{elsewhere}/sitemap.xml"
+    with pytest.raises(CannotFetch, match=r"127\.0\.0\.1 redirects to localhost"):
+        pages_of(f"{vercount.url}/sitemap.xml")
 
 
 def test_a_sitemap_may_be_compressed_and_names_no_file_of_this_machine(tmp_path: Path) -> None:

@@ -125,6 +125,18 @@ def test_all_reasons_not_to_start_are_named_at_once() -> None:
             {"SITE_URL": "https://blog.example", "SECURE_DOMAINS": "x.example"},
             "SECURE_DOMAINS leaves out blog.example",
         ),
+        (
+            {"SECURE_DOMAINS": r"/example\.com/"},
+            r"SECURE_DOMAINS: the pattern /example\.com/ matches parts",
+        ),
+        (
+            {"SECURE_DOMAINS": r"/example\.com$/"},
+            r"SECURE_DOMAINS: the pattern /example\.com$/ matches parts",
+        ),
+        (
+            {"SECURE_DOMAINS": r"/^example\.com/"},
+            r"SECURE_DOMAINS: the pattern /^example\.com/ matches parts",
+        ),
     ],
 )
 def test_a_setting_that_another_one_overrules_is_named(
@@ -144,6 +156,7 @@ def test_a_setting_that_another_one_overrules_is_named(
         {"TRUSTED_PROXIES": "10.0.0.0/8"},
         {"SITE_URL": "https://blog.example", "SECURE_DOMAINS": r"/\.example$/"},
         {"SITE_URL": "https://blog.example", "SECURE_DOMAINS": "blog.example"},
+        {"SECURE_DOMAINS": r"/^(www\.)?example\.com$/, /(^|\.)example\.org$/"},
         {"DISABLE_REGION": "true"},
         {"COMPAT": "leancloud", "LEANCLOUD_APP_ID": "a", "LEANCLOUD_APP_KEY": "k"},
     ],

@@ -23,6 +23,8 @@ from footfall.patterns import Patterns, split, translate
         ("((a,b),c),d", ["((a,b),c)", "d"]),
         # A smiley is not a bracket that somebody forgot to close.
         (":{,:),x", [":{", ":)", "x"]),
+        ("赌博，博彩,词", ["赌博", "博彩", "词"]),
+        ("[，]x,a{1，2}", ["[，]x", "a{1，2}"]),
         (",, ,", []),
         ("", []),
     ],

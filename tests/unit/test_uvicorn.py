@@ -47,7 +47,7 @@ PROTOCOL = {
     "resume_writing": "is told that the client reads again",
     "shutdown": "is replaced: uvicorn's closes connections with a request on its way",
     "timeout_keep_alive_task": "says whether there is a time-out to take back",
-    "connections": "has all connections of the server, which are limited",
+    "client": "is the address that is connected, and its port",
     "cycle": "is the last request, hot or not",
     "pipeline": "has the cycles that wait, the newest first",
     "flow": "is uvicorn's FlowControl",

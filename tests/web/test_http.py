@@ -91,6 +91,14 @@ async def test_slashes_too_many_in_front_are_one(site: Site, asked: str, slashes
     assert answer.headers.get(cors) == plain.headers.get(cors)
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["//metrics", "///readyz", "/%6detrics", "/%2flivez", "//version", "/livez%00", "/metrics/"],
+)
+async def test_another_spelling_of_what_proxies_hide_is_404(site: Site, path: str) -> None:
+    assert (await site.http.get(f"http://site.test{path}")).status_code == 404
+
+
 async def test_an_unknown_route_is_404_and_named(site: Site) -> None:
     for path in ("/x", "/api/x", "/apiarticle", "/API/article", "/ARTICLE", "/api/api/article"):
         response = await site.http.get(path)

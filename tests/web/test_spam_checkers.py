@@ -2,6 +2,7 @@
 correct."""
 
 import asyncio
+import threading
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -12,6 +13,7 @@ from footfall.app import create_delivery
 from footfall.comments.rules import spam_check
 from footfall.config import BadSettings, Settings
 from footfall.notifications.rules.delivery import Delivery
+from footfall.notify import spam_checkers
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.receivers import Receiver, receiver
 from tests.web.test_outbox import settle
@@ -258,6 +260,52 @@ async def test_a_function_judges(make_site: Sites, akismet: Receiver, name: str)
     loud, quiet = await site.post("BUY NOW"), await site.post("hello")
     await settle(site, delivery)
     assert (await status(site, loud), await status(site, quiet)) == ("spam", "approved")
+
+
+_may_go_on = threading.Event()
+
+
+def stuck(comment: Any) -> str:
+    _may_go_on.wait(60)
+    return "ham"
+
+
+def broken(comment: Any) -> str:
+    raise SystemExit("no such model")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("stuck", "has not answered within 0.1 seconds (JUDGE_SECONDS)"),
+        ("broken", "SystemExit('no such model')"),
+    ],
+)
+async def test_a_function_that_hangs_or_fails_delays_nobody_and_is_named(
+    make_site: Sites,
+    akismet: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    reason: str,
+) -> None:
+    """Who: somebody else's code. What: computes for half a minute, in which no view is counted, or
+    ends the process. Instead: it has a thread, some seconds, and four calls at a time."""
+    monkeypatch.setattr(spam_checkers, "MAX_JUDGING", 2)
+    plugin = f"{__name__}:{name}"
+    site, delivery = await judged(
+        make_site, akismet, AKISMET_KEY="", JUDGE_PLUGIN=plugin, JUDGE_SECONDS="0.1"
+    )
+    posted = [await site.post(f"hello {n}") for n in range(3)]
+    try:
+        await settle(site, delivery)
+        assert {await status(site, each) for each in posted} == {"waiting"}
+        assert plugin in caplog.text
+        assert reason in caplog.text
+        if name == "stuck":
+            assert f"2 calls of JUDGE_PLUGIN {plugin} have not ended" in caplog.text
+    finally:
+        _may_go_on.set()
 
 
 @pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json", "json:__name__"])

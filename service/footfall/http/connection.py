@@ -19,8 +19,12 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from ..errors import ServiceError, TooSlow, Unavailable
+from ..errors import Busy, ServiceError, TooManyAtOnce, TooSlow
+from ..limits.clients import PROXIES, PoolClient, pool_client_of
+from ..limits.pool import Place, Shares
+from ..model import Caller
 from ..telemetry.metrics import Metrics
+from .client import is_proxy
 from .policy import Policy
 from .response import Headers, Response, failed, lines
 
@@ -64,6 +68,7 @@ class Connection(HttpToolsProtocol):
         "_body_error",
         "_lingers_until",
         "_made_at",
+        "_place",
         "_stuck_at",
         "_unread_bytes",
         "is_between",
@@ -78,6 +83,8 @@ class Connection(HttpToolsProtocol):
 
     metrics: ClassVar[Metrics]
     policy: ClassVar[Policy]
+    # Those of all connections.
+    places: ClassVar[Shares]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -102,16 +109,35 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._answers_to = _AnswersTo(self)
-        if len(self.connections) > self.policy.connections:
+        try:
+            self._place: Place | None = self.places.enter(self._pool_client(), evict=self._evict)
+        except (TooManyAtOnce, Busy) as error:
+            self._place = None
             self.metrics.turned_away.add()
             self.is_discarding = self.is_refused = True
-            self._answer_error(Unavailable())
+            self._answer_error(error)
             # Closed immediately, without lingering, to free capacity for other clients.
             self.transport.close()
+
+    def _pool_client(self) -> PoolClient:
+        address = self.client[0] if self.client else ""
+        if is_proxy(address, self.policy.trusted_proxies):
+            return PROXIES
+        return pool_client_of(Caller(address=address))
+
+    def _evict(self) -> None:
+        """Close it for another client's, as soon as what it was sent is answered."""
+        self.metrics.turned_away.add()
+        if self.is_done:
+            self.transport.close()
+        else:
+            self.close_soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
         # Without reference cycles, memory is freed immediately, not by the garbage collector.
         self._answers_to.close = self.transport.close
+        if self._place:
+            self.places.leave(self._place)
         super().connection_lost(exc)
         self.cycle = None  # type: ignore[assignment]
 

@@ -4,6 +4,7 @@ An IPv6 address stands for its /64, of which one line may have 65,536: their /48
 client, and has a share, too.
 """
 
+from math import inf
 from typing import NamedTuple
 
 from ..model import Caller
@@ -27,6 +28,8 @@ class PoolClient(NamedTuple):
 
 # All background work: imports and notifications take turns as one client, which needs no share.
 BACKGROUND = PoolClient("", ())
+# Trusted proxies, which bring everybody: any stranger's connection gives way to theirs.
+PROXIES = PoolClient("proxies", (), weight=inf)
 
 
 def known_client(name: str) -> PoolClient:

@@ -22,7 +22,7 @@ from heapq import heapify, heappop, heappush
 
 from ..errors import Busy, TooManyAtOnce
 from ..netaddr import HOMES_IN_A_NETWORK
-from .clients import PoolClient
+from .clients import BACKGROUND, PoolClient
 
 # The time to retry, for a client whose earlier work must end first.
 RETRY_MS = 1000
@@ -68,7 +68,7 @@ class Shares:
     ) -> Place:
         """Raises TooManyAtOnce if the client's share is used up, else Busy."""
         place = Place(client, cost, evict)
-        if not client.shares:
+        if client is BACKGROUND:
             return place
         if any(self._loads[share] >= self.each for share in client.shares) or (
             client.is_network and self._loads[client.turn] >= self.of_network

@@ -49,7 +49,7 @@ def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
         checkers.append(WebJudge(settings.judge_webhook, settings.webhook_secret))
     if settings.judge_plugin:
         try:
-            checkers.append(PluginJudge(settings.judge_plugin))
+            checkers.append(PluginJudge(settings.judge_plugin, settings.judge_seconds))
         except ValueError as error:
             raise ValueError(f"JUDGE_PLUGIN: {error}") from None
     return checkers

@@ -3,10 +3,14 @@
 A comment waits until all of them have answered; it is spam if one of them finds it to be.
 """
 
+import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import EntryPoint
+from threading import Thread
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
@@ -16,6 +20,10 @@ from .client import post
 from .notification import Failed, Notification
 from .webhook import Webhook, record_of
 
+log = logging.getLogger(__name__)
+
+# Calls of a plugin that have not ended.
+MAX_JUDGING = 4
 # The answers that a spam filter may give.
 SPAM, HAM = "spam", "ham"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -97,12 +105,20 @@ class WebJudge:
 
 
 class PluginJudge:
-    """A function, or a coroutine function, of a dictionary with Waline's names."""
+    """A function, or a coroutine function, of a dictionary with Waline's names.
+
+    It runs in a thread of its own, and a coroutine in that thread's own event loop: somebody else's
+    code may wait, or compute, for as long as it likes. A thread cannot be ended, so there are
+    MAX_JUDGING at most.
+    """
 
     name = "plugin"
 
-    def __init__(self, place: str) -> None:
-        """`place` is module:function. Raises ValueError."""
+    def __init__(self, place: str, seconds: float) -> None:
+        """`place` is module:function, and `seconds` how long it may take. Raises ValueError."""
+        self._place = place
+        self._seconds = seconds
+        self._judging = 0
         try:
             self._function: Callable[[Mapping[str, Any]], object] = EntryPoint(
                 "judge", place, "footfall.judges"
@@ -113,10 +129,40 @@ class PluginJudge:
             raise ValueError(f"{place!r} is not a function")
 
     async def is_spam(self, notification: Notification) -> bool:
-        answer = self._function(record_of(notification))
-        if inspect.isawaitable(answer):
-            answer = await _awaited(answer)
-        return _verdict(answer)
+        if self._judging >= MAX_JUDGING:
+            raise Failed(f"{self._judging} calls of JUDGE_PLUGIN {self._place} have not ended")
+        loop, record = asyncio.get_running_loop(), record_of(notification)
+        answered: asyncio.Future[object] = loop.create_future()
+
+        def deliver(answer: object) -> None:
+            self._judging -= 1
+            if not answered.done():
+                answered.set_result(answer)
+
+        def judge() -> None:
+            answer: object = None
+            try:
+                answer = self._function(record)
+                if inspect.isawaitable(answer):
+                    answer = asyncio.run(_awaited(answer))
+            except BaseException as error:
+                log.exception("JUDGE_PLUGIN %s failed", self._place)
+                answer = error
+            # It may end after the service has.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(deliver, answer)
+
+        self._judging += 1
+        # It keeps no process from ending.
+        Thread(target=judge, name="judge", daemon=True).start()
+        try:
+            async with asyncio.timeout(self._seconds):
+                return _verdict(await answered)
+        except TimeoutError:
+            raise Failed(
+                f"JUDGE_PLUGIN {self._place} has not answered within {self._seconds:g} seconds "
+                "(JUDGE_SECONDS)"
+            ) from None
 
 
 async def _awaited(answer: Awaitable[object]) -> object:
@@ -124,6 +170,7 @@ async def _awaited(answer: Awaitable[object]) -> object:
 
 
 def _verdict(answer: object) -> bool:
+    """Raises Failed."""
     if answer not in (SPAM, HAM):
         raise Failed(f"a verdict is {SPAM} or {HAM}, and not {answer!r}")
     return answer == SPAM

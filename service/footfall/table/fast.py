@@ -54,7 +54,7 @@ class FastRequest:
 
     __slots__ = ("answer", "language", "operation")
 
-    # Only for these two is the client made out: a change, and what takes turns.
+    # Only for these two is the client made out: a change, and what is made when it is their turn.
     is_change = False
     takes_turns = True
     # Set during preparation; `lang` of the query is the language of errors.

@@ -16,6 +16,7 @@ from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, lines, tagged
 from ..limits.clients import PoolClient, pool_client_of
+from ..limits.pool import Shares
 from ..model import Caller
 from ..site import Site
 from ..telemetry.logs import SlowLog, named_request
@@ -80,6 +81,7 @@ class FastCycle:
         )
         # Who else it is.
         self._peer_client = CountingClient(limits.client_key(peer))
+        self._forwarded = b""
         self.keep_alive = self.response_complete = True
 
     def take(self, request: FastRequest, headers: Headers) -> None:
@@ -216,6 +218,7 @@ def protocol_of(
     values = {
         "metrics": site.process.metrics,
         "policy": policy,
+        "places": Shares(policy.connections, max(1, policy.connections // 3)),
         "requests": FastRequests(site, is_on=is_fast),
         "cycle_type": type("FastCycle", (cycle_type,), own),
     }

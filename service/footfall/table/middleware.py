@@ -20,6 +20,8 @@ from .sending import send_failure
 PREFLIGHT = "preflight"
 # Routes that are not operations.
 ROUTES = ("page", "static", "unsubscribe", "decide", "health", "metrics", PREFLIGHT)
+# Paths that proxies hide from visitors.
+FOR_OPERATORS = frozenset({"/metrics", "/livez", "/readyz", "/version"})
 # Health checks wait for an unreachable Redis, unlike other requests.
 LOOKS = ("health", "metrics")
 
@@ -47,6 +49,9 @@ class CountedRequests:
         if scope["path"].startswith("//"):
             # Clients send this if their server's address ends in a slash.
             scope["path"] = "/" + scope["path"].lstrip("/")
+        if scope["path"] in FOR_OPERATORS and scope["raw_path"] != scope["path"].encode():
+            # The rule by which a proxy hides the path does not match another spelling.
+            scope["path"] = scope["raw_path"].decode("latin-1")
         began = time.perf_counter()
         pauses.begin()
         name_request(dict(scope["headers"]).get(b"x-request-id", b""))

@@ -33,12 +33,18 @@ def is_address(name: str) -> bool:
     return name.lower().startswith(("http://", "https://"))
 
 
-def fetch(address: str, target: Path, *, max_bytes: int = MAX_DOWNLOAD_BYTES) -> None:
-    """Raises CannotFetch, OSError if the target cannot be written."""
+def fetch(
+    address: str, target: Path, *, max_bytes: int = MAX_DOWNLOAD_BYTES, stays: bool = False
+) -> None:
+    """With `stays`, redirects to other hosts are refused. Raises CannotFetch, OSError if the target
+    cannot be written."""
     host = _host_of(address)
     deadline = time.monotonic() + MAX_SECONDS
     try:
-        with _opener().open(address, timeout=SILENT_SECONDS) as answer, target.open("wb") as file:
+        with (
+            _opener(host if stays else None).open(address, timeout=SILENT_SECONDS) as answer,
+            target.open("wb") as file,
+        ):
             length = answer.length or 0
             # It waits for some bytes and not for all, so that the deadline holds for slow servers.
             while chunk := answer.read1(STEP_BYTES):
@@ -72,16 +78,23 @@ def _host_of(address: str) -> str | None:
 class _Redirects(HTTPRedirectHandler):
     max_redirections = MAX_REDIRECTS
 
+    def __init__(self, host: str | None) -> None:
+        """`host` is the only one to which it is redirected; None for any."""
+        self._host = host
+
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
         was, now = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
         if now not in ("http", "https") or (was == "https" and now == "http"):
             raise CannotFetch(f"it was redirected from {was} to {now[:16]}, and that is refused")
+        host = urlsplit(newurl).hostname
+        if self._host is not None and host != self._host:
+            raise CannotFetch(f"{self._host} redirects to {host}: name that address instead")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _opener() -> OpenerDirector:
+def _opener(host: str | None) -> OpenerDirector:
     """An opener without Python's own handlers of files, FTP and data."""
     opener = OpenerDirector()
     for handler in (
@@ -89,7 +102,7 @@ def _opener() -> OpenerDirector:
         HTTPHandler(),
         HTTPSHandler(),
         HTTPDefaultErrorHandler(),
-        _Redirects(),
+        _Redirects(host),
         HTTPErrorProcessor(),
     ):
         opener.add_handler(handler)

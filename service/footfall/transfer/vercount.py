@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from ..model import OnShare
 from .asking import OK, SLEEP, Asking, Wait
@@ -50,7 +51,13 @@ def pages_of(sitemap: str) -> list[str]:
             text = _text(name)
             places = [html.unescape(place).strip() for place in _PLACE.findall(text)]
             # Not a file of this machine's, which another one's sitemap may name.
-            (waiting if "<sitemapindex" in text else pages).extend(filter(is_address, places))
+            places = [place for place in places if is_address(place)]
+            if "<sitemapindex" not in text:
+                pages += places
+            else:
+                # Nor one of another host, which may be in this machine's network.
+                host = urlsplit(name).hostname
+                waiting += [each for each in places if not host or urlsplit(each).hostname == host]
     return list(dict.fromkeys(pages))
 
 
@@ -60,7 +67,7 @@ def _text(sitemap: str) -> str:
             return _read(Path(sitemap))
         with tempfile.TemporaryDirectory(prefix="footfall-sitemap-") as directory:
             file = Path(directory, "sitemap.xml")
-            fetch(sitemap, file, max_bytes=MAX_SITEMAP_BYTES)
+            fetch(sitemap, file, max_bytes=MAX_SITEMAP_BYTES, stays=True)
             return _read(file)
     except (OSError, EOFError, zlib.error) as error:
         raise CannotFetch(f"{sitemap} cannot be read: {error}") from None

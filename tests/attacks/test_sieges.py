@@ -166,6 +166,9 @@ async def test_letters_that_a_server_puts_off_do_not_keep_others_back(
 
     answer, _ = await besieged(attackers, register, forgets)
     assert answer["errno"] == 0
+    # No connection is left to the server when it stops.
+    mails.puts_off = "none"
+    await site.settled()
 
 
 async def test_questions_about_statistics_are_answered_in_turn_and_each_once_a_minute(

@@ -9,7 +9,6 @@ import pytest
 
 from footfall.comments.rules import renderer
 from footfall.comments.rules.renderer import RenderedText, Renderer
-from footfall.patterns import Patterns
 from footfall.render.pictures import Pictures
 
 
@@ -23,9 +22,7 @@ class Stopped:
     def go(self) -> None:
         self._may_go.set()
 
-    def make(
-        self, text: str, ua: str, forbidden: Patterns | None, pictures: Pictures
-    ) -> RenderedText:
+    def make(self, text: str, ua: str, pictures: Pictures) -> RenderedText:
         self.texts.append(text)
         assert self._may_go.wait(60)
         return RenderedText(f"<p>{text}</p>", "", "", False)

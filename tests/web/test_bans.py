@@ -595,7 +595,7 @@ async def test_patterns_that_are_too_much_together_are_searched_one_by_one(
         assert (await ban(site, value))["errno"] == 0
     monkeypatch.setattr(patterns, "MAX_PATTERN_BYTES", 1 << 14)
     assert site.service.accounts.bans._list._any_words is None
-    assert site.service.accounts.bans.in_text("casino1x", "", "") == [values[1]]
+    assert site.service.accounts.bans.in_text(["casino1x"], "", "") == [values[1]]
 
 
 async def test_the_number_of_bans_of_words_is_bounded(

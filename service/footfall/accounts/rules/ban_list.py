@@ -150,14 +150,17 @@ class BanList:
             names += [name, f"*@{name.rpartition('@')[2]}"]
         yield from (self.every[name] for name in names if name in self.every)
 
-    def in_text(self, text: str, html: str, link: str = "") -> Iterator[Ban]:
-        """The bans, ended ones too, that match a text, or a link in it or of its author."""
+    def in_text(self, texts: Sequence[str], html: str, link: str = "") -> Iterator[Ban]:
+        """The bans, ended ones too, that match one of these texts, or a link in this HTML or of its
+        author."""
         if "host" in self._kinds:
             names = {name for address in (link, *linked(html)) for name in _above(address)}
             yield from (self.every[name] for name in sorted(names) if name in self.every)
-        if self.words and (self._any_words is None or self._any_words.search(text)):
+        if self.words:
+            any_words = self._any_words
+            found = [each for each in texts if any_words is None or any_words.search(each)]
             for value, words in self.words.items():
-                if words.search(text):
+                if any(map(words.search, found)):
                     yield self.every[value]
 
     @cached_property

@@ -9,7 +9,7 @@ could lock out the person who lifts it.
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from ...driver.background import Background
@@ -89,10 +89,11 @@ class KnownBans:
         holding = (ban for ban in matching if ban.holds(now_ms))
         return max(holding, key=lambda ban: ban.until_ms or float("inf"), default=None)
 
-    def in_text(self, text: str, html: str, link: str) -> list[str]:
-        """The bans that match a text, or the links in it or of its author. It may take 10 ms."""
+    def in_text(self, texts: Sequence[str], html: str, link: str) -> list[str]:
+        """The bans that match one of these texts, or the links in this HTML or of its author. It
+        may take 10 ms."""
         now_ms = self._clock()
-        return [ban.value for ban in self._list.in_text(text, html, link) if ban.holds(now_ms)]
+        return [ban.value for ban in self._list.in_text(texts, html, link) if ban.holds(now_ms)]
 
     @property
     def reads_texts(self) -> bool:

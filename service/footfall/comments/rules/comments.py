@@ -39,7 +39,7 @@ from ..store.ids import created_ms, is_id
 from ..store.outcomes import AlreadyPublished, IdTaken
 from .admission import Rules, require_allowed, verdict
 from .closing import require_open
-from .renderer import RenderedText
+from .renderer import Names, RenderedText
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
@@ -112,7 +112,7 @@ async def _publish(
     id = comments.process.new_id(draft.path)
     try:
         async with cooldown(comments.cooldown, rules, caller, id):
-            made = await made_of(comments, text, draft.ua or "", draft.link or "", caller)
+            made = await made_of(comments, text, draft.ua, (draft.nick, draft.link), caller)
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)
             comment = await _store(comments, comment, status, fingerprint)
@@ -126,20 +126,20 @@ async def _publish(
 
 
 async def made_of(
-    comments: Comments, text: str, ua: str, link: str, caller: Caller
+    comments: Comments, text: str, ua: str | None, names: Names, caller: Caller
 ) -> RenderedText:
     """An author's rendered text, with the forbidden words and bans that it matches, unless the
-    author is exempt. `link` is the link entered, which an account's own replaces. Raises
-    TooManyAtOnce, Busy."""
+    author is exempt. An account's own `names` replace those entered. Raises TooManyAtOnce, Busy."""
     forbidden, banned, bans = comments.rules.forbidden, None, comments.accounts.bans
+    if account := caller.viewer.account:
+        names = account.nick, account.link
     if caller.viewer.is_moderator:
         forbidden = None
     elif bans.reads_texts:
-        account = caller.viewer.account
-        banned = partial(bans.in_text, link=account.link if account else link)
+        banned = partial(bans.in_text, link=names[1] or "")
     # To search is the dearest check, so it is the last one, and runs in the renderer's thread.
     made = await comments.process.renderer.make(
-        text, ua, comments.pictures, forbidden, pool_client_of(caller), banned
+        text, ua or "", comments.pictures, forbidden, pool_client_of(caller), banned, names
     )
     bans.note_caught(made.banned)
     return made

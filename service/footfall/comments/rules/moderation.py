@@ -159,7 +159,8 @@ async def _store_words(
 ) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
     approved = await _approved(comments.rules, comments.index, caller)
-    made = await made_of(comments, text, "", codec.comment(stored).link or "", caller)
+    written = codec.comment(stored)
+    made = await made_of(comments, text, "", (written.nick, written.link), caller)
     judged = verdict(caller, comments.rules, made, approved=approved)
 
     async def attempt(stored: StoredComment) -> None:

@@ -26,8 +26,10 @@ EACH_CHARACTERS = 100
 PIECE_CHARACTERS = 4_096
 
 T = TypeVar("T")
-# Of a text and its HTML.
-Search = Callable[[str, str], Sequence[str]]
+# An author's name and link, None for what was not entered.
+Names = tuple[str | None, str | None]
+# In the texts that readers read of a comment, and its HTML.
+Search = Callable[[Sequence[str], str], Sequence[str]]
 
 
 class RenderedText(NamedTuple):
@@ -37,7 +39,7 @@ class RenderedText(NamedTuple):
     html: str
     browser: str
     os: str
-    has_forbidden_words: bool
+    has_forbidden_words: bool = False
     banned: Sequence[str] = ()
 
 
@@ -58,16 +60,25 @@ class Renderer:
         forbidden: Patterns | None,
         client: PoolClient,
         banned: Search | None = None,
+        names: Names = (None, None),
     ) -> RenderedText:
-        """`pictures`: which of them the site allows; `banned` finds the bans that a text and its
-        HTML match.
+        """`pictures`: which of them the site allows; `banned` finds the bans that a comment
+        matches, and `names` are its author's.
 
         Raises TooManyAtOnce for a client with too much in the queue, and Busy.
         """
 
         def work() -> RenderedText:
-            made = _make(text, ua, forbidden, pictures)
-            return made._replace(banned=banned(text, made.html)) if banned else made
+            made = _make(text, ua, pictures)
+            if not (forbidden or banned):
+                return made
+            from ...render.reading import texts_of
+
+            texts = texts_of(text, made.html, *(name or "" for name in names))
+            return made._replace(
+                has_forbidden_words=forbidden is not None and any(map(forbidden.search, texts)),
+                banned=banned(texts, made.html) if banned else (),
+            )
 
         is_first = self._loaded_at == -inf
         if is_first:
@@ -122,14 +133,13 @@ def _pieces(texts: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
 
 
 def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[RenderedText]:
-    return [_make(text, ua, None, pictures) for text, ua in texts]
+    return [_make(text, ua, pictures) for text, ua in texts]
 
 
-def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> RenderedText:
+def _make(text: str, ua: str, pictures: Pictures) -> RenderedText:
     # Imported here, because they take 25 MB, which a process that never renders can save.
     from ...render.agent import describe
     from ...render.markdown import render
 
     browser, os = describe(ua)
-    is_forbidden = forbidden is not None and forbidden.search(text)
-    return RenderedText(render(text, pictures), browser, os, is_forbidden)
+    return RenderedText(render(text, pictures), browser, os)

@@ -1,0 +1,34 @@
+"""A comment as its readers read it, for rules about words: without tags, and each character as it
+is meant."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from html import unescape
+from urllib.parse import unquote
+
+from .links import linked
+
+# Between these, words stand apart: other tags may stand within a word.
+_APART = re.compile(
+    r"</?(?:blockquote|br|center|dd|del|details|div|dl|dt|figcaption|figure|h[1-6]|hr|img|li|ol|p|pre"
+    r"|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]*>"
+)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+def texts_of(source: str, html: str, nick: str = "", link: str = "") -> Sequence[str]:
+    """The source of a comment, what its readers see of it, its author's names, and where its links
+    lead. `html` is the sanitiser's."""
+    seen = unescape(_TAG.sub("", _APART.sub("\n", html))).strip()
+    links = {unquote(each) for each in (link, *linked(html)) if each}
+    texts = (source, *map(plain, (seen, nick, *sorted(links))))
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
+def plain(text: str) -> str:
+    """The text by Unicode's normal form of what looks alike (NFKC), without what does not show."""
+    if text.isascii():
+        return text
+    normal = unicodedata.normalize("NFKC", text)
+    return "".join(each for each in normal if unicodedata.category(each) != "Cf")

@@ -7,6 +7,7 @@ compared.
 import os
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import orjson
@@ -16,6 +17,8 @@ import footfall
 from footfall.comments.store import indexes
 from footfall.config import Settings
 from footfall.errors import ServiceError
+from footfall.limits.pool import Pool
+from footfall.limits.pools import Pools
 from footfall.routes import TABLE
 from footfall.table.endpoint import Row
 from footfall.table.prefixes import UI
@@ -113,6 +116,32 @@ def is_table(document: str, head: str, rows: list[str]) -> bool:
         (ROOT / document).write_text("".join([before, head, "\n", rule, *made, *lines[number:]]))
         return True
     return lines[:number] == made
+
+
+POOLS = {
+    "rendering": "Comments to render; what waits, in characters",
+    "passwords": "Passwords to hash or compare",
+    "pages": "Pages of comments that are not cached",
+    "feeds": "Feeds that are not cached",
+    "statistics": "Answers with statistics of this minute",
+    "captchas": "Captchas' tokens to ask about",
+    "log_ins": "Logins by other services",
+    "mails": "Emails to accounts",
+    "retried_mails": "Emails to accounts that wait for another attempt",
+    "streams": "Streams of `/api/live`",
+    "bulk_actions": "Bulk actions of moderators",
+}
+
+
+def test_every_pool_is_listed() -> None:
+    pools, rows = Pools(), []
+    for field in fields(Pools):
+        pool = getattr(pools, field.name)
+        at_once = f"{pool.at_once:,}" if isinstance(pool, Pool) else f"{pool.capacity:,}"
+        sizes = (at_once, f"{pool.capacity:,}", f"{pool.each:,}", f"{pool.of_network:,}")
+        rows.append(f"| {POOLS[field.name]} | {' | '.join(sizes)} |")
+    head = "| Pool | At once | With those that wait | An address, or an account | A /48 |"
+    assert is_table("docs/operations.md", head, rows)
 
 
 def settings(document: str) -> list[tuple[str, ...]]:

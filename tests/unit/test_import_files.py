@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import tarfile
+import tempfile
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
@@ -445,3 +446,23 @@ def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
 def test_rows_that_are_no_objects_are_refused(tmp_path: Path) -> None:
     path = made(tmp_path, "x", json.dumps([1, "a", None, [], {"url": "/p", "time": 1}]).encode())
     assert [row.why for row in read(path) if isinstance(row, Refusal)] == ["is not an object"] * 4
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_an_archive_fills_neither_its_bound_nor_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = made(tmp_path, "x", packed(kind, {"a.json": b"x" * 3_000, "b.json": b"y" * 3_000}))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def refused() -> str:
+        with pytest.raises(Damaged) as error, members(Source(path)):
+            pass
+        return str(error.value)
+
+    with monkeypatch.context() as bounded:
+        bounded.setattr(archives, "MAX_UNPACKED_BYTES", 5_000)
+        assert "unpacks to more than 5,000 bytes" in refused()
+    monkeypatch.setattr(archives, "LEFT_FREE_BYTES", 1 << 60)
+    assert f"needs more space than {tmp_path} has, which is TMPDIR" in refused()
+    assert [*tmp_path.iterdir()] == [path]

@@ -1,6 +1,8 @@
 """What watchers of pages are told, without HTTP."""
 
-from collections.abc import AsyncIterator, Coroutine
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 
@@ -9,8 +11,8 @@ import pytest
 from footfall.comments.api.live import number_of
 from footfall.comments.rules import live
 from footfall.comments.rules.live import LivePages, Seen
-from footfall.limits.clients import BACKGROUND
-from footfall.limits.pool import Place
+from footfall.limits.clients import BACKGROUND, PoolClient, known_client
+from footfall.limits.pool import Place, Shares
 from tests.conftest import ADMIN, Site, Sites
 
 ON = ("fake",)
@@ -60,6 +62,29 @@ async def test_a_damaged_page_spoils_no_other(pages: LivePages, site: Site) -> N
     assert await anext(ben) == (1, 0)
     await ann.aclose()
     await ben.aclose()
+
+
+async def test_who_has_most_streams_gives_one_to_a_newcomer(pages: LivePages) -> None:
+    streams = Shares(capacity=8, each=8)
+    eve, bob = (known_client(name) for name in ("eve", "bob"))
+
+    async def watch(path: str, client: PoolClient) -> AsyncGenerator[Seen | None]:
+        with streams.room(client) as place:
+            async with aclosing(pages.watch(path, nothing, place)) as watched:
+                async for seen in watched:
+                    yield seen
+
+    eves = [watch("/a", eve) for _ in range(8)]
+    assert [await anext(each) for each in eves] == [(0, 0)] * 8
+    bobs = watch("/a", bob)
+    assert await anext(bobs) == (0, 0)
+    # The newest of hers ends, and goes on elsewhere; the others stay.
+    async with asyncio.timeout(60):
+        with pytest.raises(StopAsyncIteration):
+            await anext(eves[-1])
+    for each in (*eves, bobs):
+        await each.aclose()
+    assert (streams.taken, pages._pages) == (0, {})
 
 
 async def number(watcher: AsyncIterator[Seen | None]) -> int:

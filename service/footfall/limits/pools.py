@@ -1,4 +1,4 @@
-"""The pools of a process. docs/bounds.md shows them all."""
+"""The pools of a process. docs/operations.md has them all."""
 
 from dataclasses import dataclass, field
 

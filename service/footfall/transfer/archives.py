@@ -6,6 +6,7 @@ directory that disappears with the import, so readers may read them more than on
 
 import os
 import re
+import shutil
 import tarfile
 import tempfile
 import zipfile
@@ -18,6 +19,8 @@ from .source import CHUNK_BYTES, Damaged, Source, require_ratio
 
 # An export has some files of each kind.
 MAX_MEMBERS = 1_000
+# Of all files together, and what must be left free where they are unpacked: Redis may write there.
+MAX_UNPACKED_BYTES, LEFT_FREE_BYTES = 1 << 30, 64 << 20
 _BLOCK = 512
 _ZIP, _TAR = (b"PK\x03\x04", b"PK\x05\x06"), b"ustar"
 # What systems add for themselves: __MACOSX/, .DS_Store; but tar also writes ./name.
@@ -54,11 +57,24 @@ def _kept(members: Iterator[_Member], source: Source, directory: Path) -> Iterat
             for chunk in member.chunks:
                 unpacked += len(chunk)
                 require_ratio(about.st_size, unpacked)
+                _require_space(directory, unpacked, len(chunk))
                 file.write(chunk)
         # Rows without a date may get that of the file, the same in each import.
         os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
         if path.stat().st_size and not _NOBODYS.search(member.name):
             yield source.beside(path, member.name)
+
+
+def _require_space(directory: Path, unpacked: int, more: int) -> None:
+    """Raises Damaged for more than MAX_UNPACKED_BYTES, or than there is space for."""
+    if unpacked > MAX_UNPACKED_BYTES:
+        raise Damaged(f"it unpacks to more than {MAX_UNPACKED_BYTES:,} bytes: import its files")
+    free = shutil.disk_usage(directory).free
+    if free - more < LEFT_FREE_BYTES:
+        raise Damaged(
+            f"it needs more space than {directory.parent} has, which is TMPDIR: {free:,} bytes are "
+            "free"
+        )
 
 
 def _zipped(path: Path) -> Iterator[_Member]:

@@ -49,6 +49,8 @@ local days_ms, day_ms, plain, changes = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARG
 local KEYS_BEFORE, ARGV_BEFORE, WORDS_EACH = 3, 8, 6
 -- Of 72 hours, with each class of bots in all of them, at the end of the hour after.
 local MOST_HOURS = 1300
+-- The largest count, as in model.py: a counter stops there.
+local MOST_COUNT = 9007199254740991
 -- Visitors of a page and day counted exactly.
 local MOST_VISITORS = 512
 -- The lists of a day stay until their sum is stored, and for nine days if no service runs (statistics/keeper.py).
@@ -63,6 +65,9 @@ local function grow(index, name, delta)
   local count, step = redis.pcall('HINCRBY', index, name, delta), tonumber(delta)
   if type(count) ~= 'number' then
     return count, 0
+  elseif count > MOST_COUNT then
+    redis.call('HINCRBY', index, name, -step)
+    return count - step, 0
   elseif count == step then
     redis.call('HDEL', index, name)
     return false, 0

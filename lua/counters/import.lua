@@ -23,7 +23,8 @@ local way, number, kept, hour, days_ms, merged = ARGV[1], ARGV[2], ARGV[3], ARGV
 
 -- Keys before the first hash, and arguments before the first counter.
 local KEYS_BEFORE, FIRST, WIDTH = 2, 6, 4
-local MOST = 9007199254740992
+-- As in model.py.
+local MOST = 9007199254740991
 
 if way == 'sum' then
   local added = tonumber(redis.call('GET', done) or 0)

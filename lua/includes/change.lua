@@ -1,6 +1,9 @@
 -- Change a counter, not below zero. Its new value, and what was added; or the error of a damaged one.
 -- INCLUDE kind_of
 
+-- The largest count, as in model.py: a counter stops there.
+local MOST_COUNT = 9007199254740991
+
 local function change(counts, numbers, field, delta)
   local step = tonumber(delta)
   -- Only an increment may create a field. Otherwise, visitors could fill the memory with zeros.
@@ -11,6 +14,10 @@ local function change(counts, numbers, field, delta)
   local count = redis.pcall('HINCRBY', counts, field, delta)
   if type(count) ~= 'number' then
     return count, 0
+  end
+  if count > MOST_COUNT then
+    redis.call('HINCRBY', counts, field, -step)
+    return count - step, 0
   end
   if count <= 0 and step < 1 then
     -- A count of zero is not stored. So a count that equals its step is new, and the common

@@ -20,6 +20,8 @@ Registration = Literal["open", "invited", "closed"]
 # How much of the statistics is public: each level includes those before it.
 StatisticsPublic = Literal["none", "totals", "top", "all"]
 # The types of a page's counters, unless a site has others.
+# The largest whole number that JSON has for every client. A counter stops there.
+MAX_COUNT = 2**53 - 1
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 # The type of counters that are of no page, which other protocols have: no view of the site.
 NO_VIEWS = "count"

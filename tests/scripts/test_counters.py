@@ -5,6 +5,7 @@ import pytest
 
 from footfall.callbacks import awaited
 from footfall.counting.store import Counters
+from footfall.model import MAX_COUNT
 from footfall.store.store import Store
 
 
@@ -25,6 +26,20 @@ async def test_no_counter_falls_below_zero(store: Store) -> None:
     await store.counters.add([("/a", "reaction0", 1)])
     assert await store.counters.add([("/a", "reaction0", -1)] * 2) == [0, 0]
     assert await store.counters.add([("/a", "reaction0", 1)]) == [1]
+
+
+@pytest.mark.parametrize("visitors", [1, 3])
+async def test_a_counter_stops_at_the_largest_number_that_clients_know(
+    store: Store, visitors: int
+) -> None:
+    key = store.keys.counts("time /a")
+    await store.redis.change(("HSET", key, "time /a", MAX_COUNT - 2))
+    rise = partial(store.counters.send, store.counters.change([("/a", "time", 1)]))
+    for _ in range(4):
+        last = await asyncio.gather(*(awaited(rise) for _ in range(visitors)))
+    (stored,) = await store.counters.read(["time /a"])
+    assert MAX_COUNT - visitors < stored <= MAX_COUNT
+    assert last[-1] == [stored]
 
 
 @pytest.mark.parametrize("damaged", [-2, -3, -9])

@@ -3,6 +3,7 @@
 import pytest
 
 from footfall.errors import StoreUnavailable
+from footfall.model import MAX_COUNT
 from footfall.store.imports import Imports, Merged, Way
 from footfall.store.store import Store
 
@@ -61,5 +62,5 @@ async def test_batches_of_a_sum_come_in_order_and_once(store: Store, counters: I
 async def test_no_sum_exceeds_the_largest_count(store: Store, counters: Imports) -> None:
     (name,) = of_one_group(counters, 1)
     for number in (1, 2):
-        await counters.merge(merged(counters, **{name: 1 << 53}), "sum", of="x", number=number)
-    assert await store.counters.read([name]) == [1 << 53]
+        await counters.merge(merged(counters, **{name: MAX_COUNT}), "sum", of="x", number=number)
+    assert await store.counters.read([name]) == [MAX_COUNT]

@@ -11,6 +11,7 @@ import pytest
 
 from footfall.callbacks import awaited
 from footfall.maintenance.prune import CounterFilter, find, remove
+from footfall.model import MAX_COUNT
 from footfall.statistics import views_ever
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.keeper import Keeper
@@ -96,6 +97,15 @@ async def test_a_view_is_one_of_its_day_and_hour_and_of_the_sites(dated: Store) 
     assert await hours(dated, "/a") == {"2026112317": 4}
     assert await days(dated, "/b") == {"23": 1, "base": 0}
     assert await site_hours(dated) == {"2026112317": 5}
+
+
+async def test_views_stop_at_the_largest_number_that_clients_know(dated: Store) -> None:
+    await dated.counters.add([("/a", "time", 1)])
+    key = dated.keys.counts("time /a")
+    await dated.redis.change(("HSET", key, "time /a", MAX_COUNT))
+    for _ in range(2):
+        assert await dated.counters.add([("/a", "time", 1)]) == [MAX_COUNT]
+    assert await dated.counters.read(["time /a"]) == [MAX_COUNT]
 
 
 async def test_a_day_ends_at_midnight_in_the_sites_time_zone(dated: Store, clock: Clock) -> None:

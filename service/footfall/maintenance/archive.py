@@ -22,10 +22,9 @@ import orjson
 from ..comments.store.ids import SHORT, is_id
 from ..comments.store.status import LASTING
 from ..driver.keys import digest
-from ..model import Body, OnShare
+from ..model import MAX_COUNT, Body, OnShare
 from ..plurals import number_of
 from .entries import (
-    MAX_COUNT,
     is_account,
     is_ban,
     is_closing,

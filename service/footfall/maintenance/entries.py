@@ -7,10 +7,9 @@ from typing import Any
 import orjson
 
 from ..comments.store.closings import is_rule
-from ..model import Credentials
+from ..model import MAX_COUNT, Credentials
 
 # Lua's numbers are exact up to here.
-MAX_COUNT = 1 << 53
 _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
 # A digest of an email, and the id of a thread's root.
 _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")

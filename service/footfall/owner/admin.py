@@ -13,7 +13,7 @@ from ..counting import search as counter_search
 from ..counting.names import VIEWS
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
-from ..model import Caller
+from ..model import MAX_COUNT, Caller
 from ..process.process import Process
 from ..site import Accounts, Comments, Data, Site
 from ..table import schemas
@@ -38,7 +38,6 @@ from ..telemetry.metrics import Histogram, Metrics, Route
 
 MAX_REASON = 200
 # What a browser's numbers are exact up to.
-MAX_COUNT = 2**53 - 1
 # How long to wait for a measurement of the stored data, which continues after that.
 WAIT_SECONDS = 0.25
 

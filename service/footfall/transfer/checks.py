@@ -11,7 +11,7 @@ from ..accounts.rules.passwords import BCRYPT_HASH
 from ..comments.rules.admission import Rules
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_safe_url, safe_link, safe_nick
-from ..model import MODERATORS
+from ..model import MAX_COUNT, MODERATORS
 from .rows import AccountRow, CommentRow, CounterRow
 
 # Hashes that logins can verify, and that are no slower than those made here: a hash that takes
@@ -24,7 +24,6 @@ _TOTP = re.compile(r"[A-Z2-7]{16,64}")
 # A row may be this much newer than now: clocks differ, and dates without a zone are off by hours.
 DAY_MS = 86_400_000
 MAX_LABEL = 64
-MAX_COUNT = 1 << 53
 
 # Called with a sentence for each change.
 Note = Callable[[str], None]

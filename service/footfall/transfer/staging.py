@@ -10,6 +10,7 @@ from typing import Literal
 
 import orjson
 
+from ..model import MAX_COUNT
 from ..store.imports import Way
 from .report import ImportReport
 from .rows import AccountRow, CommentRow
@@ -27,7 +28,7 @@ CREATE TABLE counters (place TEXT, name TEXT, address TEXT, count INTEGER);
 # Counters of one name are merged when they are read: sorting all at once is faster than keeping
 # order. Several rows for one address are the same views for `max`, and additional views otherwise;
 # the counts of several addresses of a page are always additional views.
-_SUM = f"CAST(min(total(count), {1 << 53}) AS INTEGER)"
+_SUM = f"CAST(min(total(count), {MAX_COUNT}) AS INTEGER)"
 _OF_ADDRESSES = """
 SELECT place, name, address, {count} AS count, count(*) AS rows
 FROM counters GROUP BY place, name, address

@@ -49,7 +49,7 @@ local days_ms, day_ms, plain, changes = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARG
 local KEYS_BEFORE, ARGV_BEFORE, WORDS_EACH = 3, 8, 6
 -- Of 72 hours, with each class of bots in all of them, at the end of the hour after.
 local MOST_HOURS = 1300
--- The largest count, as in model.py: a counter stops there.
+-- The largest count, as in counting/names.py: a counter stops there.
 local MOST_COUNT = 9007199254740991
 -- Visitors of a page and day counted exactly.
 local MOST_VISITORS = 512

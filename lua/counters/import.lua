@@ -23,7 +23,7 @@ local way, number, kept, hour, days_ms, merged = ARGV[1], ARGV[2], ARGV[3], ARGV
 
 -- Keys before the first hash, and arguments before the first counter.
 local KEYS_BEFORE, FIRST, WIDTH = 2, 6, 4
--- As in model.py.
+-- As in counting/names.py.
 local MOST = 9007199254740991
 
 if way == 'sum' then

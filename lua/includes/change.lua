@@ -1,7 +1,7 @@
 -- Change a counter, not below zero. Its new value, and what was added; or the error of a damaged one.
 -- INCLUDE kind_of
 
--- The largest count, as in model.py: a counter stops there.
+-- The largest count, as in counting/names.py: a counter stops there.
 local MOST_COUNT = 9007199254740991
 
 local function change(counts, numbers, field, delta)

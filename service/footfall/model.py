@@ -20,8 +20,6 @@ Registration = Literal["open", "invited", "closed"]
 # How much of the statistics is public: each level includes those before it.
 StatisticsPublic = Literal["none", "totals", "top", "all"]
 # The types of a page's counters, unless a site has others.
-# The largest whole number that JSON has for every client. A counter stops there.
-MAX_COUNT = 2**53 - 1
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 # The type of counters that are of no page, which other protocols have: no view of the site.
 NO_VIEWS = "count"
@@ -160,17 +158,17 @@ PUBLIC = Viewer()
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The sender of a request: the viewer, the IP address, the language (a client's `lang`, or the
-    browser's Accept-Language), the client's name, and the way on which moderators decide."""
+    browser's Accept-Language), the client's name, and the way on which moderators decide.
+    `is_anybody`: the address is a trusted proxy's own, or unknown."""
 
     viewer: Viewer = PUBLIC
     address: str = ""
     language: str = "en-us"
-    # A page of another site may have made the browser send it, or a picture.
-    is_sent_elsewhere: bool = False
+    is_sent_elsewhere: bool = False  # perhaps made by a page of another site, or a picture
     agent: str = ""
-    # Sec-Purpose, which is set if no reader has opened the page yet.
-    purpose: bytes = b""
+    purpose: bytes = b""  # Sec-Purpose: set if no reader has opened the page yet
     door: Literal["panel", "api", "mail", "command"] = "api"
+    is_anybody: bool = False
 
 
 class Origin(NamedTuple):

@@ -228,3 +228,17 @@ async def test_readers_of_one_page_are_not_kept_waiting_by_those_of_a_thousand(
     numbers = Counter[str]()
     answer, _ = await besieged(attackers, crawl, read)
     assert answer.json()["data"]["count"] == 1
+
+
+async def test_readers_behind_a_proxy_that_names_nobody_are_not_one_client(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: nobody; an operator whose proxy does not forward addresses. What: all readers have one
+    address, so together they would exceed its share. Instead: such an address has no share."""
+    site = await make_site()
+    monkeypatch.setattr(site.service.process.pools.pages, "each", 2)
+    paths = [f"/api/comment?path=/{n}" for n in range(100)]
+    answers = await asyncio.gather(*(site.http.get(path) for path in paths))
+    assert {answer.status_code for answer in answers} == {200}
+    answers = await asyncio.gather(*(site.http.get(f"{path}x", headers=by(CAFE)) for path in paths))
+    assert {answer.status_code for answer in answers} == {200, 429}

@@ -4,8 +4,8 @@ from functools import partial
 import pytest
 
 from footfall.callbacks import awaited
+from footfall.counting.names import MAX_COUNT
 from footfall.counting.store import Counters
-from footfall.model import MAX_COUNT
 from footfall.store.store import Store
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from footfall.counting.names import MAX_COUNT
 from footfall.errors import StoreUnavailable
-from footfall.model import MAX_COUNT
 from footfall.store.imports import Imports, Merged, Way
 from footfall.store.store import Store
 

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
+from footfall.counting.names import MAX_COUNT
 from footfall.maintenance.prune import CounterFilter, find, remove
-from footfall.model import MAX_COUNT
 from footfall.statistics import views_ever
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.keeper import Keeper

@@ -2,6 +2,9 @@
 
 from ..model import NO_VIEWS
 
+# The largest whole number that JSON has for every client (RFC 8259, section 6): a counter stops
+# there.
+MAX_COUNT = 2**53 - 1
 VIEWS = "time"
 # How Fluid names two counters of the site.
 SITE_COUNTERS = ("site-pv", "site-uv")

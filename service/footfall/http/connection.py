@@ -19,7 +19,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from ..errors import Busy, ServiceError, TooManyAtOnce, TooSlow
+from ..errors import Busy, ServiceError, TooManyAtOnce, TooSlow, Unavailable
 from ..limits.clients import PROXIES, PoolClient, pool_client_of
 from ..limits.pool import Place, Shares
 from ..model import Caller
@@ -130,8 +130,10 @@ class Connection(HttpToolsProtocol):
         self.metrics.turned_away.add()
         if self.is_done:
             self.transport.close()
+        elif self.is_in_body:
+            self.refuse(Unavailable())
         else:
-            self.close_soon()
+            self._end_soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
         # Without reference cycles, memory is freed immediately, not by the garbage collector.
@@ -195,12 +197,16 @@ class Connection(HttpToolsProtocol):
         is_amid_body = self.is_in_body and not self.is_discarding
         if self.is_done or (is_amid_body and not self.pipeline):
             return False
+        # Whether an endless stream is still read cannot be known.
+        self._end_soon()
+        return True
+
+    def _end_soon(self) -> None:
+        """Close after the answers to what was received; an endless stream ends."""
         self.close_soon()
         if self.cycle is not None:
             self.cycle.keep_alive = False
-            # An endless stream ends: whether it is still read cannot be known.
             self.cycle.message_event.set()
-        return True
 
     def close_soon(self) -> None:
         """Close after the next answer, which carries `Connection: close`.

@@ -28,7 +28,10 @@ class PoolClient(NamedTuple):
 
 # All background work: imports and notifications take turns as one client, which needs no share.
 BACKGROUND = PoolClient("", ())
-# Trusted proxies, which bring everybody: any stranger's connection gives way to theirs.
+# All who come by a trusted proxy that does not forward addresses: they need no share, since that
+# would be everybody's.
+ANYBODY = PoolClient("anybody", (), KNOWN_WEIGHT)
+# Connections of trusted proxies, to which those of any stranger give way.
 PROXIES = PoolClient("proxies", (), weight=inf)
 
 
@@ -40,6 +43,8 @@ def known_client(name: str) -> PoolClient:
 def pool_client_of(caller: Caller) -> PoolClient:
     """All of an address take turns as one, however many accounts it has; and an account has one
     share, however many addresses it has. Moderators do not wait for strangers at their address."""
+    if caller.is_anybody and not caller.viewer.account:
+        return ANYBODY
     account, home = caller.viewer.account, limit_key(caller.address)
     by_account = (f"account {account.id}",) if account else ()
     if caller.viewer.is_moderator:

@@ -21,8 +21,9 @@ import orjson
 
 from ..comments.store.ids import SHORT, is_id
 from ..comments.store.status import LASTING
+from ..counting.names import MAX_COUNT
 from ..driver.keys import digest
-from ..model import MAX_COUNT, Body, OnShare
+from ..model import Body, OnShare
 from ..plurals import number_of
 from .entries import (
     is_account,

@@ -7,7 +7,8 @@ from typing import Any
 import orjson
 
 from ..comments.store.closings import is_rule
-from ..model import MAX_COUNT, Credentials
+from ..counting.names import MAX_COUNT
+from ..model import Credentials
 
 # Lua's numbers are exact up to here.
 _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")

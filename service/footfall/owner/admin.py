@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from ..comments.rules.search import UNKNOWN, beginnings
 from ..counting import search as counter_search
-from ..counting.names import VIEWS
+from ..counting.names import MAX_COUNT, VIEWS
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
-from ..model import MAX_COUNT, Caller
+from ..model import Caller
 from ..process.process import Process
 from ..site import Accounts, Comments, Data, Site
 from ..table import schemas

@@ -17,7 +17,7 @@ from ..comments.rules.admission import AccountRules
 from ..counting.clients import NO_CLIENT
 from ..errors import TooLong, Unreadable, WrongMethod
 from ..http.body import read_body
-from ..http.client import address_of, headers_of, names_page, purpose_of, service_url
+from ..http.client import address_of, headers_of, is_proxy, names_page, purpose_of, service_url
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
@@ -190,14 +190,17 @@ class Resource:
     def _caller(
         self, scope: Scope, headers: Mapping[bytes, bytes], viewer: Viewer, language: str
     ) -> Caller:
+        trusted = self._policy.trusted_proxies
+        address = address_of(scope.get("client"), headers, trusted)
         return Caller(
             viewer,
-            address_of(scope.get("client"), headers, self._policy.trusted_proxies),
+            address,
             language or headers.get(b"accept-language", b"").decode("latin-1"),
             self._dialect.is_sent_elsewhere(scope["method"], headers),
             headers.get(b"user-agent", b"").decode("latin-1"),
             purpose_of(headers),
             self._dialect.door,
+            is_proxy(address, trusted),
         )
 
     async def _answer(

@@ -144,7 +144,8 @@ class FastCycle:
         connection = self.connection
         forwarded = {b"x-forwarded-for": self._forwarded} if self._forwarded else {}
         trusted = connection.policy.trusted_proxies
-        return pool_client_of(Caller(address=address_of(connection.client, forwarded, trusted)))
+        address = address_of(connection.client, forwarded, trusted)
+        return pool_client_of(Caller(address=address, is_anybody=is_proxy(address, trusted)))
 
     def _finished(self, answer: Any) -> Reply | Response:
         try:

@@ -9,9 +9,10 @@ from ..accounts.rules import phpass
 from ..accounts.rules.mails import is_mail
 from ..accounts.rules.passwords import BCRYPT_HASH
 from ..comments.rules.admission import Rules
+from ..counting.names import MAX_COUNT
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_safe_url, safe_link, safe_nick
-from ..model import MAX_COUNT, MODERATORS
+from ..model import MODERATORS
 from .rows import AccountRow, CommentRow, CounterRow
 
 # Hashes that logins can verify, and that are no slower than those made here: a hash that takes

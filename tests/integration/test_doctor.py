@@ -60,9 +60,13 @@ def test_a_healthy_service_is_examined_and_nobody_is_told(
         served.ask("accounts", "add", "a@example.com", "--administrator")
         served.ask("backup", str(own / "backup.gz"))
         httpx.post(f"{served.url}/api/article", json={"path": "/a"})
-        before = stored_changes(served)
-        code, output = doctor(environ)
-        assert stored_changes(served) == before, "it changes something"
+        changes = list[int]()
+        while changes[-1:] != [0]:
+            # The service itself checks each minute that Redis can be written.
+            assert len(changes) < 3, "it changes something"
+            before = stored_changes(served)
+            code, output = doctor(environ)
+            changes.append(stored_changes(served) - before)
     assert code == 0, output
     for said in (
         "  KEY_PREFIX ff in DATA_DIR",

@@ -17,13 +17,17 @@ _APART = re.compile(
 _TAG = re.compile(r"<[^<>]*>")
 
 
-def texts_of(source: str, html: str, nick: str = "", link: str = "") -> Sequence[str]:
-    """The source of a comment, what its readers see of it, its author's names, and where its links
-    lead. `html` is the sanitiser's."""
+def texts_of(source: str, html: str) -> Sequence[str]:
+    """The source of a comment, what its readers see of it, and where its links lead. `html` is the
+    sanitiser's."""
     seen = unescape(_TAG.sub("", _APART.sub("\n", html))).strip()
-    links = {unquote(each) for each in (link, *linked(html)) if each}
-    texts = (source, *map(plain, (seen, nick, *sorted(links))))
-    return tuple(dict.fromkeys(filter(None, texts)))
+    links = sorted({unquote(each) for each in linked(html)})
+    return tuple(dict.fromkeys(filter(None, (source, *map(plain, (seen, *links))))))
+
+
+def names_of(nick: str | None, link: str | None) -> Sequence[str]:
+    """An author's name and link."""
+    return tuple(plain(unquote(each)) for each in (nick, link) if each)
 
 
 def plain(text: str) -> str:

@@ -72,12 +72,13 @@ class Renderer:
             made = _make(text, ua, pictures)
             if not (forbidden or banned):
                 return made
-            from ...render.reading import texts_of
+            from ...render.reading import names_of, texts_of
 
-            texts = texts_of(text, made.html, *(name or "" for name in names))
+            # FORBIDDEN_WORDS are searched in the comment alone, as Waline does.
+            texts = texts_of(text, made.html)
             return made._replace(
                 has_forbidden_words=forbidden is not None and any(map(forbidden.search, texts)),
-                banned=banned(texts, made.html) if banned else (),
+                banned=banned((*texts, *names_of(*names)), made.html) if banned else (),
             )
 
         is_first = self._loaded_at == -inf

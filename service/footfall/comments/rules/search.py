@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...accounts.rules.ban_list import BanList
 from ...model import Ban, Comment, StoredComment, iso
 from ...netaddr import Networks, network_text
-from ...render.reading import texts_of
+from ...render.reading import names_of, texts_of
 from ...site import Comments
 from ..store import codec
 from ..store.ids import is_id
@@ -106,9 +106,9 @@ def is_caught_by(value: str) -> Test:
 
     def test(comment: Comment) -> bool:
         author = bans.of(comment.address, comment.account, comment.mail or "")
-        link = comment.link or ""
-        texts = texts_of(comment.source, comment.html, comment.nick or "", link)
-        text = bans.in_text(texts, comment.html, link)
+        names = names_of(comment.nick, comment.link)
+        texts = (*texts_of(comment.source, comment.html), *names)
+        text = bans.in_text(texts, comment.html, comment.link or "")
         return any(True for each in (author, text) for _ in each)
 
     return test

@@ -29,6 +29,7 @@ from footfall.counting import limits as rate_limit
 from footfall.driver.client import connect
 from footfall.maintenance import check_accounts, check_journals, check_site
 from footfall.model import PUBLIC, Account, Viewer
+from footfall.monitoring import metrics
 from footfall.process.process import now_ms
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
@@ -61,6 +62,8 @@ _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
 passwords.MEMORY_KIB, passwords.PASSES = 8, 1
 # Nor do logins in this process take half a second to fail, but for those that are timed.
 log_ins.FAILED_SECONDS = 0.0
+# Nor does a scrape wait until the one before is a second old.
+metrics.PERIOD_SECONDS = 0.0
 # What a check looks at again has been changed by the test, and not meanwhile.
 for _module in (check_accounts, check_journals, check_site):
     vars(_module)["AGAIN_SECONDS"] = 0.01

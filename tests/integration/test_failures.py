@@ -19,7 +19,6 @@ from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.keys import digest
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.monitoring import metrics
 from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites
@@ -36,11 +35,6 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/api/comment", {"comment": "hello", "url": "/p"}),
     ("PUT", "/api/comment/" + "0" * 32, {"like": True}),
 ]
-
-
-@pytest.fixture(autouse=True)
-def metrics_made_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "FRESH_SECONDS", -1)
 
 
 @pytest.fixture

@@ -15,18 +15,12 @@ from redis import Redis
 
 from footfall.comments.store.indexes import HASHES, INDEXES, STRINGS
 from footfall.driver.client import RedisClient, connect
-from footfall.monitoring import metrics
 from footfall.store import size
 from footfall.store.size import Kind, Size
 from footfall.store.store import Store
 from tests.conftest import EVERYWHERE, Site, Sites
 from tests.support.servers import program_of, running
 from tests.support.serving import Serving, serving
-
-
-@pytest.fixture(autouse=True)
-def metrics_made_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "FRESH_SECONDS", -1)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ data.
 
 Any worker answers for all of them (telemetry/metrics.py). Values in Redis are read with each
 scrape; amounts of stored data, at most once a minute. A scrape waits WAIT_SECONDS for all of it
-together, and leaves out values that are not known by then. It is made at most once a second, since
+together, and leaves out values that are not known by then. It is made once a second at most, since
 it keeps the event loop busy for milliseconds; and routes and errors that never occurred are left
 out of it, which would be most of its lines.
 
@@ -37,7 +37,8 @@ from .processes import Processes, build
 
 # Ten times as long as Redis needs for it.
 WAIT_SECONDS = 0.25
-FRESH_SECONDS = 1.0
+# Scrapes start so far apart: those that come meanwhile wait for the next one together.
+PERIOD_SECONDS = 1.0
 
 _REDIS_FAILURES = "Redis commands without a reply, or rejected"
 _EXHAUSTED = "Tenths of a second without a free file descriptor for a connection"
@@ -249,19 +250,22 @@ class Metrics:
         self._registry.register(self._figures)
         self._processes = Processes(site.process.metrics.pid)
         self._registry.register(self._processes)
-        self._made_at = -math.inf
-        self._making: asyncio.Future[bytes] | None = None
+        self._started_at = -math.inf
+        # The next scrape, until it starts.
+        self._next: asyncio.Future[bytes] | None = None
 
     async def _body(self) -> bytes:
-        """All metrics as they were less than FRESH_SECONDS ago."""
-        now = asyncio.get_running_loop().time()
-        if self._making is None or now - self._made_at > FRESH_SECONDS:
-            self._made_at = now
-            self._making = asyncio.ensure_future(self._make())
+        """All metrics as they are after this request has come: so no total falls, whichever worker
+        is asked."""
+        if self._next is None:
+            self._next = asyncio.ensure_future(self._make())
         # Shielded, so that a request that is cancelled does not cancel it for the others.
-        return await asyncio.shield(self._making)
+        return await asyncio.shield(self._next)
 
     async def _make(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(max(0, self._started_at + PERIOD_SECONDS - loop.time()))
+        self._next, self._started_at = None, loop.time()
         await asyncio.gather(self._figures.refresh(), self._processes.refresh())
         return generate_latest(self._registry)
 

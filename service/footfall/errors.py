@@ -332,4 +332,4 @@ class ProviderUnavailable(Unavailable):
 
 
 class Busy(Unavailable):
-    """Too many comments are queued for rendering, or passwords for hashing; nothing was stored."""
+    """A pool that all share is full; nothing was stored."""

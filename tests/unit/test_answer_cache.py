@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from footfall.errors import Unavailable
+from footfall.errors import TooManyAtOnce, Unavailable
 from footfall.limits import answer_cache
 from footfall.limits.answer_cache import AnswerCache, CachedAnswer
-from footfall.limits.clients import BACKGROUND
+from footfall.limits.clients import BACKGROUND, known_client
+from footfall.limits.pool import Pool
 from footfall.limits.pools import Pools
 
 POOL = Pools().pages
@@ -129,3 +130,26 @@ async def test_a_page_that_could_not_be_made_is_made_by_the_next_request() -> No
     with pytest.raises(Unavailable):
         await pages.find_or_make(("p",), (1, 0), make, POOL, BACKGROUND)
     assert (await pages.find_or_make(("p",), (1, 0), make, POOL, BACKGROUND)).body == b"page"
+
+
+async def test_who_waits_for_what_is_being_made_needs_no_place() -> None:
+    pages, pool, goes_on = AnswerCache(), Pool(at_once=1, capacity=9, each=1), asyncio.Event()
+    school, other = known_client("school"), known_client("other")
+
+    async def make() -> CachedAnswer:
+        await goes_on.wait()
+        return finished(b"page")
+
+    asked = [asyncio.create_task(pages.make_first(("p",), make, pool, school)) for _ in range(99)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyAtOnce):
+        await pages.make_first(("q",), make, pool, school)
+    asked += [asyncio.create_task(pages.make_first(("q",), make, pool, other))]
+    await asyncio.sleep(0)
+    # What another client has started is theirs, too; and who goes away ends it for nobody.
+    asked += [asyncio.create_task(pages.make_first(("q",), make, pool, school))]
+    asked[0].cancel()
+    goes_on.set()
+    _, *found = await asyncio.gather(*asked, return_exceptions=True)
+    assert {each.body for each in found if isinstance(each, CachedAnswer)} == {b"page"}
+    assert (len(found), pool.taken) == (100, 0)

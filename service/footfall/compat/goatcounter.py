@@ -185,7 +185,8 @@ async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> Answe
     if not parsed.period:
         return show(await site.statistics.views_ever.total(), None)
     make = partial(_of_period, site.statistics.reports, parsed.pages or (None,), *parsed.period)
-    body = await once_a_minute(site.statistics, ("goatcounter", parsed), make, caller)
+    key = "goatcounter", *parsed.pages, *parsed.period
+    body = await once_a_minute(site.statistics, key, make, caller)
     return show(*orjson.loads(body))
 
 

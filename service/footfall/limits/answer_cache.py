@@ -9,8 +9,9 @@ A page also shows accounts as they are now: when one changes, the versions of th
 wrote are raised in the background (comments/rules/refresh.py). Answers with comments of several
 pages (comments/api/recent.py) have the versions of all of them.
 
-An answer takes several times its bytes while it is made, so few are made at a time: each client
-that waits for one has a place in the pool, and the work itself one turn, which nobody else can end.
+An answer takes several times its bytes while it is made, so few are made at a time, in turn for the
+clients that started them. Those that wait for what is being made already need no place: a school
+that opens a new page has one address.
 """
 
 import asyncio
@@ -68,21 +69,20 @@ class AnswerCache:
         cached = self.find(key, versions)
         if cached:
             return cached
-        with pool.room(client):
-            first = self._first.get(key)
-            if first:
-                # It may have been read before these versions were, or after: its own versions tell
-                # which.
-                cached = await asyncio.shield(first)
-                if all(map(ge, cached.versions, versions)):
-                    return cached
-            task = self._making.get((key, versions))
-            if task is None:
-                task = asyncio.create_task(self._make(key, make, pool, client))
-                self._making[key, versions] = task
-                task.add_done_callback(lambda _: self._making.pop((key, versions)))
-            # Shielded, so that a request that is cancelled does not cancel it for the others.
-            return await asyncio.shield(task)
+        first = self._first.get(key)
+        if first:
+            # It may have been read before these versions were, or after: its own versions tell
+            # which.
+            cached = await asyncio.shield(first)
+            if all(map(ge, cached.versions, versions)):
+                return cached
+        task = self._making.get((key, versions))
+        if task is None:
+            task = self._started(key, make, pool, client)
+            self._making[key, versions] = task
+            task.add_done_callback(lambda _: self._making.pop((key, versions)))
+        # Shielded, so that a request that is cancelled does not cancel it for the others.
+        return await asyncio.shield(task)
 
     async def make_first(
         self, key: Key, make: Make, pool: Pool, client: PoolClient
@@ -92,17 +92,26 @@ class AnswerCache:
         For requests that found none: one that another request has started since is new enough.
         Raises TooManyAtOnce, Busy.
         """
-        with pool.room(client):
-            task = self._first.get(key)
-            if task is None:
-                task = asyncio.create_task(self._make(key, make, pool, client))
-                self._first[key] = task
-                task.add_done_callback(lambda _: self._first.pop(key))
-            return await asyncio.shield(task)
+        task = self._first.get(key)
+        if task is None:
+            task = self._started(key, make, pool, client)
+            self._first[key] = task
+            task.add_done_callback(lambda _: self._first.pop(key))
+        return await asyncio.shield(task)
 
-    async def _make(self, key: Key, make: Make, pool: Pool, client: PoolClient) -> CachedAnswer:
-        async with pool.turn_at(Place(client, 1)):
-            finished = await make()
+    def _started(
+        self, key: Key, make: Make, pool: Pool, client: PoolClient
+    ) -> "asyncio.Task[CachedAnswer]":
+        """Raises TooManyAtOnce, Busy: to the client that would start it, and not to others."""
+        return asyncio.create_task(self._make(key, make, pool, pool.enter(client)))
+
+    async def _make(self, key: Key, make: Make, pool: Pool, place: Place) -> CachedAnswer:
+        try:
+            # This turn has no place that could be evicted, since others wait for it.
+            async with pool.turn_at(Place(place.client, 1)):
+                finished = await make()
+        finally:
+            pool.leave(place)
         self._keep(key, finished)
         return finished
 

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import date
 from functools import partial
 from io import StringIO
@@ -94,7 +94,7 @@ SERIES = Fields(
 async def series(statistics: Statistics, parsed: Series, caller: Caller) -> Fragment:
     """Each day of the period, or the hours that are known in which there were views."""
     make = partial(_series, statistics.reports, parsed)
-    return Fragment(await once_a_minute(statistics, ("series", parsed), make, caller))
+    return Fragment(await once_a_minute(statistics, ("series", *astuple(parsed)), make, caller))
 
 
 async def _series(reports: Reports, parsed: Series) -> bytes:
@@ -145,7 +145,7 @@ def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
 async def csv_of_series(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
     """The same as a table, for spreadsheets."""
     make = partial(_csv_of_series, statistics.reports, parsed)
-    return tagged_by_body(await once_a_minute(statistics, ("csv", parsed), make, caller))
+    return tagged_by_body(await once_a_minute(statistics, ("csv", *astuple(parsed)), make, caller))
 
 
 async def _csv_of_series(reports: Reports, parsed: Series) -> bytes:
@@ -209,7 +209,7 @@ async def totals(site: Site, parsed: None, caller: Caller) -> Fragment:
             }
         )
 
-    return Fragment(await once_a_minute(site.statistics, "totals", make, caller))
+    return Fragment(await once_a_minute(site.statistics, ("totals",), make, caller))
 
 
 async def _today(reports: Reports) -> JsonObject | None:

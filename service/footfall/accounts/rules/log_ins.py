@@ -56,12 +56,14 @@ async def _attempt(
 ) -> tuple[Attempt, PoolClient]:
     """An attempt, and whose turn it is to compare its password. Raises TooManyAttempts."""
     if browser := await accounts.devices.browser(id, device):
-        name = f"browser {browser}"
-        return await attempts.attempt_of_browser(accounts.cooldown, name), known_client(name)
+        made = await attempts.attempt_of_browser(accounts.cooldown, f"browser {browser}")
+        # All of an account's together, since everybody may register, and log in from many.
+        return made, known_client(f"browsers of {id}")
     place = await accounts.devices.place(id, caller)
-    name = f"place {place}" if place else ""
-    made = await attempts.attempt(accounts.cooldown, caller, mail, name)
-    return made, known_client(name) if name else pool_client_of(caller)
+    made = await attempts.attempt(
+        accounts.cooldown, caller, mail, f"place {place}" if place else ""
+    )
+    return made, known_client(f"places of {id}") if place else pool_client_of(caller)
 
 
 async def _logged_in(

@@ -275,13 +275,6 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "kept_ms": 60_000,
             "changes": [word for hour in range(24) for word in ("add", hour, 7, 60_000)],
         },
-        "cooldown/start": lambda n: {
-            "cooldown": f"cooldown:{n}",
-            "id": n,
-            "window": 60_000,
-            "exempt": 0,
-        },
-        "cooldown/release": lambda n: {"cooldown": f"cooldown:{n}", "id": n},
         "rate_limit/take_tokens": lambda n: {
             "buckets": [f"bucket:{n}"],
             "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],

@@ -25,8 +25,8 @@ from footfall import site as domain_site
 from footfall.accounts.rules import log_ins, passwords
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.counting import limits as rate_limit
 from footfall.driver.client import connect
+from footfall.limits import allowance
 from footfall.maintenance import check_accounts, check_journals, check_site
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.monitoring import metrics
@@ -219,7 +219,7 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
 @pytest.fixture
 def no_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redis is asked for each token, as if every address had used its allowance."""
-    monkeypatch.setattr(rate_limit, "ALLOWANCE_TOKENS", 0)
+    monkeypatch.setattr(allowance, "ALLOWANCE_TOKENS", 0)
 
 
 @dataclass

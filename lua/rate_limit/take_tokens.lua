@@ -1,6 +1,6 @@
--- Take tokens from addresses' buckets, which fill again with time.
+-- Take tokens from buckets, which fill again with time.
 --
--- KEYS    buckets...  string  {i}:tokens, {i}:newtokens or {i}:latertokens  time in µs when it is full; expires then
+-- KEYS    buckets...  string  {i}:tokens  time in µs when it is full; expires then
 -- ARGV    spends...[4]  int   of each bucket in turn: now, tokens (below 0: they are returned), µs for one
 --                             token, µs for a full bucket
 -- RETURNS waits               for each bucket 0 if the tokens were taken; else ms until there are enough

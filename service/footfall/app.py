@@ -22,6 +22,7 @@ from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
 from .driver.keys import digest
+from .driver.script_calls import Rate
 from .http.client import forwarded_address
 from .limits.pool import Pool
 from .model import Viewer
@@ -108,7 +109,7 @@ def _comments_of(
         outbox=store.outbox,
         views=store.views,
         log=store.log,
-        cooldown=store.cooldown,
+        buckets=store.buckets,
         rules=_rules_of(settings),
         display=_display_of(settings),
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
@@ -133,7 +134,7 @@ def _accounts_of(
         Devices(store.accounts, store.places, process.clock),
         _account_mails_of(settings, store, process),
         _captcha_of(settings, store, process.pools.captchas),
-        store.cooldown,
+        store.buckets,
         _providers_of(settings),
         viewer_of or sessions.viewer,
     )
@@ -144,7 +145,7 @@ def _notifications_of(
 ) -> Notifications:
     recipients = Recipients(
         store.unsubscribed,
-        store.cooldown,
+        store.buckets,
         store.accounts,
         Digest(store.redis, store.scripts, store.keys, settings.notify_every * MINUTE_MS),
         clock,
@@ -168,7 +169,7 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
         store.numbers,
         store.quota,
         limits,
-        store.cooldown,
+        store.buckets,
         clients,
         settings.known_counter_types,
         PageNames(settings.paths).of,
@@ -274,14 +275,14 @@ def _account_mails_of(settings: SiteSettings, store: Store, process: Process) ->
     elif settings.verify_email:
         raise BadSettings("VERIFY_EMAIL: needs SMTP_HOST or SMTP_SERVICE, and SERVER_URL")
     confirms = sender is not None and settings.verify_email is not False
-    return AccountMails(process, store.cooldown, sender, confirms=confirms)
+    return AccountMails(process, store.buckets, sender, confirms=confirms)
 
 
 def _captcha_of(settings: SiteSettings, store: Store, pool: Pool) -> Captcha:
     field = settings.captcha_field
     verifier = Verifier(field, *settings.captcha_service) if field else None
     return Captcha(
-        verifier, store.accounts, store.cooldown, pool, wants_work=settings.registration_work
+        verifier, store.accounts, store.buckets, pool, wants_work=settings.registration_work
     )
 
 
@@ -311,7 +312,7 @@ def account_rules_of(settings: SiteSettings) -> AccountRules:
 
 def _rules_of(settings: SiteSettings) -> Rules:
     return Rules(
-        window_ms=round(settings.ipqps * 1000),
+        cooldown=Rate(1 / settings.ipqps, 1) if settings.ipqps else None,
         comment_length=settings.comment_length,
         is_audited=settings.comment_audit,
         is_judged=bool(settings.spam_checkers),

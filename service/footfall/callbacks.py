@@ -26,3 +26,7 @@ async def awaited(begin: Callable[[Callable[[T | Exception], None]], None]) -> T
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     begin(fulfil(future))
     return await future
+
+
+def ignore(answer: object) -> None:
+    """The callback of a request whose answer does not matter."""

@@ -31,6 +31,7 @@ from .comments.store.recent import Recent
 from .comments.store.site_index import SiteIndex
 from .counting.rules import Counting
 from .limits.answer_cache import AnswerCache
+from .limits.buckets import TokenBuckets
 from .limits.pool import Pool
 from .model import Viewer
 from .notifications.rules.recipients import Recipients
@@ -47,7 +48,6 @@ from .statistics.store import Views
 from .statistics.totals import KnownTotals
 from .statistics.views_ever import ViewsEver
 from .store.backups import Backups
-from .store.cooldown import Cooldown
 from .store.log import ModerationLog
 from .store.size import Scale
 
@@ -76,7 +76,7 @@ class Accounts:
     devices: Devices
     mails: AccountMails
     captcha: Captcha
-    cooldown: Cooldown
+    buckets: TokenBuckets
     # The login services.
     providers: Providers
     # The viewer with this token; the public for an invalid one.
@@ -106,7 +106,7 @@ class Comments:
     # Views move with a page and its comments.
     views: Views
     log: ModerationLog
-    cooldown: Cooldown
+    buckets: TokenBuckets
     rules: Rules
     display: DisplayOptions
     # Which pictures are shown in them.

@@ -318,13 +318,13 @@ async def test_a_mailbox_that_is_filled(
         assert await forget(elsewhere, VICTIM.upper() if number % 2 else VICTIM) == DONE
         await elsewhere.settled()
     came = await mailed(site, mails)
-    assert len(came) == account_mails.MAIL_RATE.at_once
+    assert len(came) == account_mails.MAIL_RATE.capacity
     assert await set_password(site, token_in(came[-1][1])) == DONE
     answers = [
         await site.send("POST", "/api/user", {**EVE, "email": mail})
         for mail in ("new@example.com", "NEW@Example.com", " New@example.com") * 3
     ]
-    assert len(await mailed(site, mails)) == account_mails.MAIL_RATE.at_once
+    assert len(await mailed(site, mails)) == account_mails.MAIL_RATE.capacity
     assert "Too many attempts" in answers[-1]["errmsg"]
 
 
@@ -334,7 +334,7 @@ async def test_a_service_that_mails_everybody(site: Site, mails: MailServer) -> 
     asked for in an hour, and a change that is refused for that changes nothing."""
     await eves(site)
     by = (await log_in(site, EVE))["data"]["token"]
-    most = attempts.MAILING_RATE.at_once
+    most = attempts.MAILING_RATE.capacity
     for number in range(most + 5):
         changes = {"email": f"{number}@example.com", "display_name": f"Eve {number}", **EVES}
         answer = await site.send("PUT", "/api/user", changes, by=by)

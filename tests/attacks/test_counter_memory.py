@@ -127,7 +127,7 @@ async def test_who_flips_a_reaction_does_not_use_up_the_limit(store: Store) -> N
     believe that counters start, so that they refuse everybody else's. Instead: before anybody is
     refused the number of all counters is read again, but at most once a second."""
     room = CounterQuota(store.redis, store.keys, store.numbers, 50)
-    store.new_counters = NewCounters(room, store.cooldown)
+    store.new_counters = NewCounters(room, store.buckets)
     await room.read()
     for _ in range(60):
         await store.counters.add([("/a", "reaction0", 1), ("/a", "reaction0", -1)])
@@ -202,7 +202,7 @@ async def test_the_last_of_the_limit_is_for_who_has_started_none(
     assert store._dating
     visits = store._dating.visits
     store.quota = CounterQuota(store.redis, store.keys, store.numbers, 2_000, visits)
-    store.new_counters = NewCounters(store.quota, store.cooldown)
+    store.new_counters = NewCounters(store.quota, store.buckets)
     proxy = await make_site("127.0.0.1", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
     await proxy.http.post("/article", json=[{"path": f"/{n}"} for n in range(200)])
     stranger = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="1")

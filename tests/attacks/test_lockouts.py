@@ -37,7 +37,7 @@ def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
     for name, rate in vars(attempts).copy().items():
         if isinstance(rate, Rate):
-            monkeypatch.setattr(attempts, name, Rate(1 / 86_400, rate.at_once))
+            monkeypatch.setattr(attempts, name, Rate(1 / 86_400, rate.capacity))
 
 
 @pytest.fixture

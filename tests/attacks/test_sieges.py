@@ -45,7 +45,7 @@ def without_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
     for name, rate in vars(attempts).copy().items():
         if isinstance(rate, Rate):
-            monkeypatch.setattr(attempts, name, Rate(rate.a_second, 1_000_000))
+            monkeypatch.setattr(attempts, name, Rate(rate.per_second, 1_000_000))
     monkeypatch.setattr(account_mails, "MAIL_RATE", Rate(1, 1_000_000))
     # Letters are put off for less than half a minute.
     monkeypatch.setattr(account_mails, "FIRST_WAIT_SECONDS", 0.5)

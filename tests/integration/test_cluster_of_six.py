@@ -23,6 +23,7 @@ from footfall.driver.connection import pack
 from footfall.driver.keys import Keys, digest
 from footfall.driver.replies import ErrorReply
 from footfall.errors import StoreUnavailable
+from footfall.limits.buckets import Bucket
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store.store import Rate, Store
 from tests.conftest import REAL
@@ -470,9 +471,8 @@ async def test_tokens_are_taken_on_masters_and_do_not_wait_for_replicas(
     futures: list[asyncio.Future[list[int]]] = []
     for n in range(20):
         futures.append(loop.create_future())
-        store.cooldown.take_tokens(f"address {n}", 1, Rate(1, 1), fulfil(futures[-1]))
+        store.buckets.take([Bucket(f"address {n}", Rate(1, 1))], 1, fulfil(futures[-1]))
     assert await asyncio.gather(*futures) == [[0]] * 20
-    await store.cooldown.admit("address", "id", window_ms=1000, is_exempt=False)
     assert (calls(replicas, "evalsha"), calls(masters, "wait")) == (read, waited)
 
 

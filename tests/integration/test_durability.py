@@ -23,6 +23,7 @@ from footfall.driver.facts import find
 from footfall.driver.keys import digest
 from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
+from footfall.limits.buckets import Bucket
 from footfall.model import FSYNC, PUBLIC, Comment, Durability
 from footfall.store.store import Rate, Store
 from tests.support.servers import RealServer, free_port, program_of, running, wait_until
@@ -119,8 +120,6 @@ async def test_acknowledged_changes_wait_and_tokens_do_not(pair: list[RealServer
     stored = asyncio.create_task(store.comments.publish(comment("/p"), "approved", ""))
     async with asyncio.timeout(60):
         assert await spend(store) == [0]
-        await store.cooldown.admit("address", "id", window_ms=60_000, is_exempt=False)
-        await store.cooldown.release("address", "id")
     assert not count.done()
     assert not stored.done()
     assert commands_of(master, "wait") - waits <= 2
@@ -161,7 +160,7 @@ async def test_the_site_follows_at_once_and_the_journal_is_cut_when_that_is_dura
 
 async def spend(store: Store) -> list[int]:
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-    store.cooldown.take_tokens("address", 1, Rate(1, 1), fulfil(future))
+    store.buckets.take([Bucket("address", Rate(1, 1))], 1, fulfil(future))
     return await future
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.counting.limits import ALLOWANCE_TOKENS, MIN_BURST_CHANGES, NEW_BURST_COUNTERS
+from footfall.counting.limits import MIN_BURST_CHANGES, NEW_BURST_COUNTERS
 from footfall.counting.unknown_proxies import MANY
+from footfall.limits.allowance import ALLOWANCE_TOKENS
 from tests.conftest import EVERYWHERE, server_of
 from tests.support.clusters import RealCluster
 from tests.support.servers import RealServer, free_port, wait_until

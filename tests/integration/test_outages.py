@@ -12,7 +12,9 @@ import pytest
 
 from footfall.driver.client import connect
 from footfall.driver.replies import OtherData
+from footfall.driver.script_calls import Rate
 from footfall.errors import StoreUnavailable
+from footfall.limits.buckets import Bucket
 from footfall.store.store import Store
 from tests.conftest import ADMIN, Sites
 from tests.support.sentinels import Group, group
@@ -171,7 +173,7 @@ async def test_no_change_overtakes_the_check_of_a_new_connection(
     found = await asyncio.gather(
         *(store.counters.add([(f"/{n}", "time", 1)]) for n in range(20)),
         store.site.forget_pages_of("account"),
-        store.cooldown.admit("address", "id", window_ms=1000, is_exempt=False),
+        store.buckets.retry_after([Bucket("address", Rate(1, 1))]),
         return_exceptions=True,
     )
     causes = {type(each.__cause__) for each in found if isinstance(each, StoreUnavailable)}

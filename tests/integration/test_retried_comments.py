@@ -88,17 +88,17 @@ async def test_a_repetition_that_lost_the_race_for_the_cooldown_is_answered_with
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    admit = type(site.store.cooldown).admit
+    retry_after = type(site.store.buckets).retry_after
     twins: list[Any] = []
 
-    async def late(cooldown: Any, *words: Any, **options: Any) -> None:
+    async def late(buckets: Any, which: Any) -> int:
         if not twins:
             twins.append(None)
             # The same comment arrives between check and cooldown, and is stored.
             twins[0] = await post(site)
-        await admit(cooldown, *words, **options)
+        return await retry_after(buckets, which)
 
-    monkeypatch.setattr(type(site.store.cooldown), "admit", late)
+    monkeypatch.setattr(type(site.store.buckets), "retry_after", late)
     answer = await post(site)
     assert answer["errno"] == 0
     assert twins == [answer]

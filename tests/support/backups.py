@@ -93,7 +93,7 @@ class Believed:
 ANEW = ("{site}:format",)
 # Keys that a restore leaves out or makes again: one is found out again, one depends on where the
 # counters lie, and the others expire.
-LEFT_OUT = ("longest", "numbers", "ever", "cooldown", "tokens", "newtokens", "decided", "filtered")
+LEFT_OUT = ("longest", "numbers", "ever", "tokens", "decided", "filtered")
 
 # Hashes of numbers, and what no backup has, since it tells visitors apart.
 NUMBERED = ("site", "views:", "sources:")

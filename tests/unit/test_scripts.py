@@ -109,9 +109,9 @@ def test_a_reader_does_not_write(name: str) -> None:
 
 
 async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
-    script = Script("cooldown/release", SOURCES["cooldown/release"], fake_redis())
-    with pytest.raises(TypeError, match="cooldown/release: wrong names"):
-        await script(cooldown="k", name="x")
+    script = Script("journal/swept", SOURCES["journal/swept"], fake_redis())
+    with pytest.raises(TypeError, match="journal/swept: wrong names"):
+        await script(page="k", name="x")
 
 
 @pytest.mark.parametrize(

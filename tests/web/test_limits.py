@@ -6,6 +6,7 @@ import pytest
 
 from footfall.counting import limits as rate_limit
 from footfall.counting.quota import DATED_WEIGHT, FULL_FRESH_SECONDS
+from footfall.limits.allowance import ALLOWANCE_TOKENS
 from tests.conftest import Site, Sites
 
 STRANGER = "203.0.113.9"
@@ -30,20 +31,20 @@ async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_sit
 async def test_the_first_changes_of_an_address_take_no_trip_to_redis(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     keys, client = site.store.keys, site.store.redis.client
-    for n in range(rate_limit.ALLOWANCE_TOKENS):
+    for n in range(ALLOWANCE_TOKENS):
         assert await site.count("/a") == n + 1
     assert await client.get(keys.tokens(STRANGER)) is None
     # Further changes take tokens for the first ones, too.
     await site.count("/a")
     assert await client.get(keys.tokens(STRANGER)) is not None
-    changes = [{"path": "/b"}] * (rate_limit.MIN_BURST_CHANGES - rate_limit.ALLOWANCE_TOKENS - 1)
+    changes = [{"path": "/b"}] * (rate_limit.MIN_BURST_CHANGES - ALLOWANCE_TOKENS - 1)
     assert (await site.http.post("/article", json=changes)).status_code == 200
-    for n in range(rate_limit.ALLOWANCE_TOKENS):
+    for n in range(ALLOWANCE_TOKENS):
         assert await site.count("/c") == n + 1
     refused = await site.http.post("/article", json={"path": "/c"})
     assert refused.status_code == 429
     # It has to wait until there are tokens for its allowance, too.
-    assert int(refused.headers["retry-after"]) > 100 * rate_limit.ALLOWANCE_TOKENS
+    assert int(refused.headers["retry-after"]) > 100 * ALLOWANCE_TOKENS
 
 
 async def test_an_allowance_is_no_way_around_a_bucket(make_site: Sites) -> None:
@@ -54,11 +55,11 @@ async def test_an_allowance_is_no_way_around_a_bucket(make_site: Sites) -> None:
 
     # Many changes at once, and then one after the other.
     answers = await asyncio.gather(*(count() for _ in range(300)))
-    answers += [await count() for _ in range(2 * rate_limit.ALLOWANCE_TOKENS)]
+    answers += [await count() for _ in range(2 * ALLOWANCE_TOKENS)]
     assert (
         rate_limit.MIN_BURST_CHANGES
         <= answers.count(200)
-        <= rate_limit.MIN_BURST_CHANGES + rate_limit.ALLOWANCE_TOKENS
+        <= rate_limit.MIN_BURST_CHANGES + ALLOWANCE_TOKENS
     )
     assert answers[-1] == 429
 

@@ -149,17 +149,17 @@ async def test_an_edit_whose_twin_was_faster_is_answered_with_what_is_stored(
 ) -> None:
     site = await make_site(IPQPS="60")
     id, headers = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1")
-    admit = type(site.store.cooldown).admit
+    retry_after = type(site.store.buckets).retry_after
     twins: list[Any] = []
 
-    async def late(cooldown: Any, *words: Any, **options: Any) -> None:
+    async def late(buckets: Any, which: Any) -> int:
         if not twins:
             twins.append(None)
             # The same edit arrives between the look at the comment and the cooldown.
             twins[0] = await put(site, id, "bye", headers)
-        await admit(cooldown, *words, **options)
+        return await retry_after(buckets, which)
 
-    monkeypatch.setattr(type(site.store.cooldown), "admit", late)
+    monkeypatch.setattr(type(site.store.buckets), "retry_after", late)
     answer = await put(site, id, "bye", headers)
     assert answer["data"]["orig"] == "bye"
     assert twins == [answer]

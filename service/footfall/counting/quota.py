@@ -12,14 +12,16 @@ from functools import partial
 from random import randrange
 from typing import Any, NamedTuple
 
+from ..callbacks import ignore
 from ..driver.client import RedisClient
 from ..driver.groups import of_all_groups
 from ..driver.keys import GROUPS, WEIGHT_UNIT_BYTES, WEIGHTS, Keys, weight
+from ..driver.script_calls import CountsCallback
 from ..driver.scripts import Scripts
+from ..limits.buckets import TokenBuckets, of_client
 from ..netaddr import network_key
 from ..plurals import number_of
 from ..statistics.visits import Visits
-from ..store.cooldown import Cooldown, of_a_network
 from .clients import CountingClient
 from .limits import RateLimits, last, later
 from .packed import PackedChange
@@ -215,9 +217,9 @@ class NewCounters:
     """The cost of new counters: space within the quota, and the client's tokens if there are
     `limits`."""
 
-    def __init__(self, quota: CounterQuota, cooldown: Cooldown) -> None:
+    def __init__(self, quota: CounterQuota, buckets: TokenBuckets) -> None:
         self._quota = quota
-        self._cooldown = cooldown
+        self._buckets = buckets
         self.limits: RateLimits | None = None
 
     def began(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
@@ -235,25 +237,24 @@ class NewCounters:
         if allowance is None:
             return
         if self._quota.is_reserved:
-            rates = [last(allowance.rate)]
+            rates = {"later ": last(allowance.rate)}
         elif allowance.covers(key, new):
             return
         else:
-            rates = [later(allowance.rate), allowance.rate]
-        owed = allowance.claim(key)
+            rates = {"later ": later(allowance.rate), "new ": allowance.rate}
 
-        def taken(waits: list[int] | Exception) -> None:
-            if owed:
-                allowance.settle(key, is_paid=isinstance(waits, list))
+        def take(owed: int, taken: CountsCallback) -> None:
+            kinds = (of_client(key, rate, purpose) for purpose, rate in rates.items())
+            # Those of the client, and those of its network if it has one.
+            both = zip((key, network_key(key)), zip(*kinds, strict=True), strict=False)
+            for who, buckets in both:
+                self._buckets.owe(buckets, owed + new, partial(note, who, taken))
+
+        def note(who: str, taken: CountsCallback, waits: list[int] | Exception) -> None:
             if isinstance(waits, list):
-                limits.owes(key, waits[0])
+                limits.owes(who, waits[0])
+                waits = [0]
+            if who == key:
+                taken(waits)
 
-        self._cooldown.owe(key, owed + new, rates, taken)
-        if network := network_key(key):
-            network_owes = partial(self._network_owes, limits, network)
-            self._cooldown.owe(network, owed + new, [*map(of_a_network, rates)], network_owes)
-
-    @staticmethod
-    def _network_owes(limits: RateLimits, network: str, waits: list[int] | Exception) -> None:
-        if isinstance(waits, list):
-            limits.owes(network, waits[0])
+        allowance.settle(key, take, ignore)

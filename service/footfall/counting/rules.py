@@ -13,7 +13,7 @@ from ..callbacks import awaited
 from ..driver.background import Background
 from ..driver.script_calls import CountsCallback
 from ..errors import NoRoom, TooMany
-from ..store.cooldown import Cooldown
+from ..limits.buckets import TokenBuckets, of_client
 from .clients import Clients, CountingClient
 from .limits import RateLimits
 from .names import VIEWS
@@ -32,7 +32,7 @@ class Counting:
     numbers: CounterNumbers
     quota: CounterQuota
     limits: RateLimits
-    cooldown: Cooldown
+    buckets: TokenBuckets
     clients: Clients
     # The types of counters: views and reactions.
     types: tuple[str, ...]
@@ -92,23 +92,21 @@ class Counting:
             await awaited(partial(self._pay, key, tokens))
 
     def _pay(self, key: str, tokens: int, done: CountsCallback) -> None:
-        """Take a client's tokens in Redis, when its allowance does not cover them.
-
-        Calls `done` with the result of the script, or with TooMany.
-        """
+        """Take a client's tokens in Redis, when its allowance does not cover them. `done` gets [0]
+        or TooMany."""
         allowance = self.limits.changes
         assert allowance is not None
-        owed = allowance.claim(key)
+        rate = allowance.rate
 
-        def spent(waits: list[int] | Exception) -> None:
-            is_paid = isinstance(waits, list) and not waits[0]
-            if owed:
-                allowance.settle(key, is_paid=is_paid)
+        def take(owed: int, taken: CountsCallback) -> None:
+            # Never more than a full bucket holds, since that could never be taken.
+            together = min(owed + tokens, max(tokens, rate.capacity))
+            self.buckets.take(of_client(key, rate), together, taken)
+
+        def paid(waits: list[int] | Exception) -> None:
             done(TooMany(waits[0]) if isinstance(waits, list) and waits[0] else waits)
 
-        # Never more than a full bucket holds, since that could never be taken.
-        together = min(owed + tokens, max(tokens, allowance.rate.at_once))
-        self.cooldown.take_tokens(key, together, allowance.rate, spent)
+        allowance.settle(key, take, paid)
 
 
 def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:

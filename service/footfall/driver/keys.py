@@ -190,17 +190,8 @@ class Keys:
     def _group(self, group: int) -> str:
         return f"{self.prefix}:{{c:{group:02x}}}"
 
-    def cooldown(self, address: str) -> str:
-        return f"{self.prefix}:{{i:{_hidden(address)}}}:cooldown"
-
-    def tokens(self, address: str) -> str:
-        return f"{self.prefix}:{{i:{_hidden(address)}}}:tokens"
-
-    def new_tokens(self, address: str) -> str:
-        return f"{self.prefix}:{{i:{_hidden(address)}}}:newtokens"
-
-    def later_tokens(self, address: str) -> str:
-        return f"{self.prefix}:{{i:{_hidden(address)}}}:latertokens"
+    def tokens(self, bucket: str) -> str:
+        return f"{self.prefix}:{{i:{_hidden(bucket)}}}:tokens"
 
     def page(self, page: str, what: str) -> str:
         """`page` is a digest; `what` one of the rows of docs/redis-keys.md."""
@@ -233,18 +224,6 @@ class Keys:
     @property
     def accounts(self) -> str:
         return self.account("bodies")
-
-    def attempts(self, who: str) -> str:
-        """Of an address, or at an account."""
-        return f"{self.prefix}:{{i:{_hidden(who)}}}:attempts"
-
-    def comments(self, network: str) -> str:
-        """Of a network whose addresses have a cooldown each."""
-        return f"{self.prefix}:{{i:{_hidden(network)}}}:comments"
-
-    def mails(self, to: str) -> str:
-        """Of a recipient of replies, or of the owner."""
-        return f"{self.prefix}:{{i:{_hidden(to)}}}:mails"
 
     @property
     def every_key(self) -> str:

@@ -15,14 +15,14 @@ CountsCallback = Callable[[list[int] | Exception], None]
 
 
 class Rate:
-    """A token bucket's rate: it gets `a_second` tokens and holds `at_once`."""
+    """A token bucket gets `per_second` tokens and holds `capacity`."""
 
-    def __init__(self, a_second: float, at_once: int) -> None:
-        self.a_second = a_second
-        self.at_once = at_once
-        each = round(1_000_000 / a_second)
+    def __init__(self, per_second: float, capacity: int) -> None:
+        self.per_second = per_second
+        self.capacity = capacity
+        each = round(1_000_000 / per_second)
         # The script's arguments, packed: µs for one token, and µs for a full bucket.
-        self.packed = pack_word(each) + pack_word(each * at_once)
+        self.packed = pack_word(each) + pack_word(each * capacity)
 
 
 # (key of a bucket, tokens, rate, callback)

@@ -32,6 +32,7 @@ from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.script_calls import Rate
 from ..driver.scripts import Scripts
+from ..limits.buckets import TokenBuckets
 from ..notifications.store.outbox import Outbox
 from ..notifications.store.unsubscribed import Unsubscribed
 from ..statistics.ever_store import ViewsEver
@@ -39,7 +40,6 @@ from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 from ..statistics.visits import Visits
 from .backups import Backups
-from .cooldown import Cooldown
 from .log import ModerationLog
 from .size import Scale
 
@@ -115,11 +115,11 @@ class Store:
         self.bin = Bin(redis, self.keys)
         self.forwards = Forwards(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
-        self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
+        self.buckets = TokenBuckets(self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)
         visits = self._dating.visits if self._dating else None
         self.quota = CounterQuota(redis, self.keys, self.numbers, counter_limit, visits)
-        self.new_counters = NewCounters(self.quota, self.cooldown)
+        self.new_counters = NewCounters(self.quota, self.buckets)
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)

@@ -14,6 +14,7 @@ from email.message import EmailMessage
 from ...driver.replies import ErrorReply
 from ...driver.script_calls import Rate
 from ...errors import Busy, StoreUnavailable, TooManyAtOnce, TooManyAttempts
+from ...limits.buckets import Bucket, TokenBuckets
 from ...limits.clients import PoolClient
 from ...limits.pool import Place
 from ...notifications.rules.recipients import recipient_of
@@ -21,7 +22,6 @@ from ...notify.account_mail import AccountMail, Kind, message_of
 from ...notify.mail import Smtp
 from ...notify.notification import Failed
 from ...process.process import Process
-from ...store.cooldown import Cooldown
 from ...telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -65,13 +65,13 @@ class AccountMails:
     def __init__(
         self,
         process: Process,
-        cooldown: Cooldown,
+        buckets: TokenBuckets,
         sender: Sender | None = None,
         *,
         confirms: bool = False,
     ) -> None:
         self._background = process.background
-        self._cooldown = cooldown
+        self._buckets = buckets
         self._metrics = process.metrics
         self._pools = process.pools
         self._sender = sender
@@ -83,7 +83,7 @@ class AccountMails:
 
     async def wait_ms(self, kind: Kind, mail: str) -> int:
         """Count an email to this address; 0, or how long until its mailbox may have one."""
-        return await self._cooldown.attempt([(f"{kind} {_mailbox(mail)}", MAIL_RATE)])
+        return await self._buckets.retry_after([Bucket(f"{kind} {_mailbox(mail)}", MAIL_RATE)])
 
     async def require_turn(self, kind: Kind, mail: str) -> None:
         """Count one that is going to be sent. Raises TooManyAttempts."""

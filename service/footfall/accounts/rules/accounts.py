@@ -70,7 +70,7 @@ async def new_step(accounts: Accounts, secret: str, code: str, caller: Caller) -
     if caller.viewer.account is None:
         raise LoggedOut()
     id = caller.viewer.account.id
-    made = await attempt(accounts.cooldown, caller, f"code {id}")
+    made = await attempt(accounts.buckets, caller, f"code {id}")
     step = two_factor.step_of(secret, code, accounts.process.clock())
     if not step:
         raise WrongCode()

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from ...driver.script_calls import Rate
 from ...errors import TooManyAttempts
+from ...limits.buckets import Bucket, TokenBuckets, of_client
 from ...model import Caller
-from ...netaddr import limit_key, network_key
-from ...store.cooldown import Cooldown, of_a_network
+from ...netaddr import limit_key
 
 # The second number at once, then one every 30 seconds. An address has fewer than all strangers of
 # an account together, so that no address can use up theirs.
@@ -36,97 +36,93 @@ MAILING_RATE = Rate(1 / 300, 20)
 # Successful logins to one account, which otherwise cost nothing: each occupies a hashing thread.
 SUCCESS_RATE = Rate(1 / 10, 60)
 
-# Whose bucket it is, and its rate.
-Bucket = tuple[str, Rate]
-
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The tokens that were taken for it."""
+    """The buckets of which it has taken a token each."""
 
-    cooldown: Cooldown
+    buckets: TokenBuckets
     taken: Sequence[Bucket]
 
     def succeeded(self, id: str) -> None:
-        """Return the tokens of a successful attempt, unless this account has too many of these."""
-        self.cooldown.succeed(self.taken, (f"success {id}", SUCCESS_RATE))
+        """Return the tokens of a successful attempt, unless this account has too many of these. It
+        does not wait."""
+
+        def counted(waits: list[int] | Exception) -> None:
+            if waits == [0]:
+                self.give_back()
+
+        self.buckets.take([Bucket(f"success {id}", SUCCESS_RATE)], 1, counted)
 
     def give_back(self) -> None:
         """Return the tokens of what cost nothing but its proof."""
-        for name, rate in self.taken:
-            self.cooldown.give_back_attempt(name, rate)
+        self.buckets.give_back(self.taken)
 
     def with_also(self, other: "Attempt") -> "Attempt":
         """Both as one."""
-        return Attempt(self.cooldown, [*self.taken, *other.taken])
+        return Attempt(self.buckets, [*self.taken, *other.taken])
 
 
 async def attempt(
-    cooldown: Cooldown, caller: Caller, what: str = "", known_as: str = ""
+    tokens: TokenBuckets, caller: Caller, what: str = "", known_as: str = ""
 ) -> Attempt:
     """Count an attempt for this address and at this account, or at a part of it.
 
     `known_as` is the caller's name there if the account knows them, and stands for `what`. Raises
     TooManyAttempts.
     """
-    buckets = _of_address(caller, "", ADDRESS_RATE)
+    buckets = _of_address(caller, "attempt ", ADDRESS_RATE)
     if known_as:
-        buckets.append((known_as, KNOWN_RATE))
+        buckets.append(Bucket(known_as, KNOWN_RATE))
     elif what:
-        buckets.append((f"mail {what}", ACCOUNT_RATE))
-    return await _taken(cooldown, buckets)
+        buckets.append(Bucket(f"account {what}", ACCOUNT_RATE))
+    return await _taken(tokens, buckets)
 
 
-async def attempt_of_browser(cooldown: Cooldown, known_as: str) -> Attempt:
+async def attempt_of_browser(tokens: TokenBuckets, known_as: str) -> Attempt:
     """Count an attempt of a browser that the account knows, wherever it is.
 
     Raises TooManyAttempts.
     """
-    return await _taken(cooldown, [(known_as, KNOWN_RATE)])
+    return await _taken(tokens, [Bucket(known_as, KNOWN_RATE)])
 
 
-async def ask(cooldown: Cooldown, caller: Caller) -> None:
+async def ask(tokens: TokenBuckets, caller: Caller) -> None:
     """Count a query by an address before it proves anything. Raises TooManyAttempts."""
-    await _taken(cooldown, _of_address(caller, "question ", QUESTION_RATE))
+    await _taken(tokens, _of_address(caller, "question ", QUESTION_RATE))
 
 
-async def begin(cooldown: Cooldown, caller: Caller) -> None:
+async def begin(tokens: TokenBuckets, caller: Caller) -> None:
     """Count a login by another service that an address starts. Raises TooManyAttempts."""
-    await _taken(cooldown, _of_address(caller, "begin ", QUESTION_RATE))
+    await _taken(tokens, _of_address(caller, "begin ", QUESTION_RATE))
 
 
-async def apply(cooldown: Cooldown, caller: Caller, *, is_guessing: bool) -> None:
+async def apply(tokens: TokenBuckets, caller: Caller, *, is_guessing: bool) -> None:
     """Count a registration, which may have guessed the setup code. Raises TooManyAttempts."""
     buckets = _of_address(caller, "registration ", REGISTRATION_RATE)
     if is_guessing:
         buckets += _of_address(caller, "setup ", ADDRESS_RATE)
-    await _taken(cooldown, buckets)
+    await _taken(tokens, buckets)
 
 
-async def prove(cooldown: Cooldown, caller: Caller) -> Attempt:
+async def prove(tokens: TokenBuckets, caller: Caller) -> Attempt:
     """Count a captcha's token that an address sends. Raises TooManyAttempts."""
-    return await _taken(cooldown, _of_address(caller, "captcha ", PROOF_RATE))
+    return await _taken(tokens, _of_address(caller, "captcha ", PROOF_RATE))
 
 
-async def mail(cooldown: Cooldown, caller: Caller) -> None:
+async def mail(tokens: TokenBuckets, caller: Caller) -> None:
     """Count a request that sends an email to any address. Raises TooManyAttempts."""
-    await _taken(cooldown, _of_address(caller, "mail ", MAILING_RATE))
+    await _taken(tokens, _of_address(caller, "mail ", MAILING_RATE))
 
 
 def _of_address(caller: Caller, purpose: str, rate: Rate) -> list[Bucket]:
-    """Its bucket and that of its /48; none where the address is not known."""
-    if not caller.address:
-        return []
-    client = limit_key(caller.address)
+    """None where the address is not known."""
     if caller.is_sent_elsewhere:
         purpose = f"elsewhere {purpose}"
-    buckets = [(f"{purpose}{client}", rate)]
-    if network := network_key(client):
-        buckets.append((f"{purpose}{network}", of_a_network(rate)))
-    return buckets
+    return of_client(limit_key(caller.address), rate, purpose) if caller.address else []
 
 
-async def _taken(cooldown: Cooldown, buckets: Sequence[Bucket]) -> Attempt:
-    if buckets and (wait_ms := await cooldown.attempt(buckets)):
+async def _taken(tokens: TokenBuckets, buckets: Sequence[Bucket]) -> Attempt:
+    if wait_ms := await tokens.retry_after(buckets):
         raise TooManyAttempts(wait_ms)
-    return Attempt(cooldown, buckets)
+    return Attempt(tokens, buckets)

@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from ...errors import CaptchaFailed, TooFast
+from ...driver.script_calls import Rate
+from ...errors import CaptchaFailed
+from ...limits.buckets import Bucket, TokenBuckets
 from ...limits.clients import pool_client_of
 from ...limits.pool import Pool
 from ...model import Caller
 from ...outside.captcha import Verifier
-from ...store.cooldown import Cooldown
 from ..store.accounts import AccountStore
 from . import attempts
 
 # 65,536 digests on average.
 WORK_PREFIX = "0000"
 WORK_SECONDS = 600
+# Of one solution, which could otherwise be used a thousand times.
+ONCE = Rate(1 / WORK_SECONDS, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +44,14 @@ class Captcha:
         self,
         verifier: Verifier | None,
         accounts: AccountStore,
-        cooldown: Cooldown,
+        buckets: TokenBuckets,
         pool: Pool,
         *,
         wants_work: bool = False,
     ) -> None:
         self.verifier = verifier
         self._accounts = accounts
-        self._cooldown = cooldown
+        self._buckets = buckets
         self._pool = pool
         self._wants_work = wants_work
 
@@ -89,7 +92,7 @@ class Captcha:
 
     async def _require_token(self, verifier: Verifier, proof: Proof, caller: Caller) -> None:
         """A failure costs its address a token."""
-        made = await attempts.prove(self._cooldown, caller)
+        made = await attempts.prove(self._buckets, caller)
         if not proof.token:
             raise CaptchaFailed()
         async with self._pool.turn(pool_client_of(caller)):
@@ -104,15 +107,9 @@ class Captcha:
         result = altcha.verify_solution(work, await self._key())
         if not result.verified:
             raise CaptchaFailed()
-        # Once: the solution could otherwise be used a thousand times.
-        done = sha256(work.encode()).hexdigest()
         nonce = altcha.Payload.from_base64(work).challenge.parameters.nonce
-        try:
-            await self._cooldown.admit(
-                f"work {nonce}", done, window_ms=1000 * WORK_SECONDS, is_exempt=False
-            )
-        except TooFast:
-            raise CaptchaFailed() from None
+        if await self._buckets.retry_after([Bucket(f"work {nonce}", ONCE)]):
+            raise CaptchaFailed()
 
     async def _key(self) -> bytes:
         key = await self._accounts.signing_key(secrets.token_hex(32))

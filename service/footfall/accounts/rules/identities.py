@@ -86,7 +86,7 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     comments.accounts.bans.look()
-    await attempts.begin(comments.accounts.cooldown, caller)
+    await attempts.begin(comments.accounts.buckets, caller)
     if adds is not None:
         await reauthentication.require(comments, adds, caller)
     await comments.accounts.bans.require_none(caller)
@@ -146,13 +146,13 @@ async def redeem(
 
     Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
     """
-    made = await attempt(accounts.cooldown, caller)
+    made = await attempt(accounts.buckets, caller)
     link = _link_of(ticket, proof)
     id = await accounts.store.read_link(link)
     if not id:
         raise FlowExpired()
     # Somebody with a ticket may be guessing codes from many addresses.
-    guess = await attempt(accounts.cooldown, Caller(), f"ticket {id}")
+    guess = await attempt(accounts.buckets, Caller(), f"ticket {id}")
     for _ in range(MAX_READINGS):
         stored = await accounts.store.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:

@@ -76,7 +76,7 @@ async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened
 
 async def set_password(comments: Comments, token: str, password: str, caller: Caller) -> None:
     """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
-    tried = await attempt(comments.accounts.cooldown, caller)
+    tried = await attempt(comments.accounts.buckets, caller)
     mailed = await opened(comments.accounts.store, token, "reset")
     link = mailed or await opened(comments.accounts.store, token, "password")
     if link is None or not await _is_still_invited(comments.accounts.store, link):
@@ -106,7 +106,7 @@ async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
     there is one: everything that depends on it happens in the background. Raises TooManyAttempts,
     Busy."""
     accounts.bans.look()
-    await attempts.mail(accounts.cooldown, caller)
+    await attempts.mail(accounts.buckets, caller)
     reset = partial(_reset, accounts, canonical(mail), caller.language)
     accounts.mails.start(reset, pool_client_of(caller))
 

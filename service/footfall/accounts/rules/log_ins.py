@@ -37,7 +37,7 @@ async def by_password(
     if stored and _lacks_code(stored, code):
         # Such a login amounts to asking whether a code is needed. No password is compared, so
         # neither the answer nor the remaining attempts reveal whether it is right.
-        await attempts.ask(accounts.cooldown, caller)
+        await attempts.ask(accounts.buckets, caller)
     else:
         made, client = await _attempt(
             accounts, compared, stored.id if stored else "", caller, device
@@ -56,13 +56,11 @@ async def _attempt(
 ) -> tuple[Attempt, PoolClient]:
     """An attempt, and whose turn it is to compare its password. Raises TooManyAttempts."""
     if browser := await accounts.devices.browser(id, device):
-        made = await attempts.attempt_of_browser(accounts.cooldown, f"browser {browser}")
+        made = await attempts.attempt_of_browser(accounts.buckets, f"browser {browser}")
         # All of an account's together, since everybody may register, and log in from many.
         return made, known_client(f"browsers of {id}")
     place = await accounts.devices.place(id, caller)
-    made = await attempts.attempt(
-        accounts.cooldown, caller, mail, f"place {place}" if place else ""
-    )
+    made = await attempts.attempt(accounts.buckets, caller, mail, f"place {place}" if place else "")
     return made, known_client(f"places of {id}") if place else pool_client_of(caller)
 
 
@@ -116,5 +114,5 @@ async def has_second_factor(
     """
     stored = await accounts.store.by_mail(canonical(mail))
     if stored is None or not await accounts.devices.browser(stored.id, device):
-        await attempts.ask(accounts.cooldown, caller)
+        await attempts.ask(accounts.buckets, caller)
     return stored is not None and _lacks_code(stored, code="")

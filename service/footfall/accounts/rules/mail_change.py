@@ -35,7 +35,7 @@ async def is_needed(accounts: Accounts, id: str, mail: str) -> bool:
 
 async def require_turn(accounts: Accounts, mail: str, caller: Caller) -> None:
     """Count an email that `begin` sends. Raises TooManyAttempts, Busy."""
-    await attempts.mail(accounts.cooldown, caller)
+    await attempts.mail(accounts.buckets, caller)
     await accounts.mails.require_turn("mail", canonical(mail))
 
 
@@ -51,7 +51,7 @@ async def confirm(comments: Comments, token: str, password: str, caller: Caller)
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
-    tried = await attempt(comments.accounts.cooldown, caller)
+    tried = await attempt(comments.accounts.buckets, caller)
     link = await opened(comments.accounts.store, token, "mail")
     if link is None:
         raise LinkExpired()
@@ -77,7 +77,7 @@ async def _require_owner(accounts: Accounts, link: Opened, password: str, caller
     if account and account.id == link.id:
         return
     # Somebody with the link may be guessing from many addresses.
-    guess = await attempt(accounts.cooldown, Caller(), f"link {link.id}")
+    guess = await attempt(accounts.buckets, Caller(), f"link {link.id}")
     stored = await accounts.store.by_id(link.id)
     known = stored.credentials.password if stored else ""
     client = known_client(f"account {link.id}")

@@ -16,10 +16,10 @@ from ...errors import (
     WrongCode,
     WrongCurrentPassword,
 )
+from ...limits.buckets import TokenBuckets
 from ...limits.clients import known_client
 from ...model import MODERATORS, Account, Caller, Credentials, Role, Viewer
 from ...site import Accounts, Comments
-from ...store.cooldown import Cooldown
 from . import accounts, two_factor
 from .accounts import Changes
 from .attempts import Attempt, attempt
@@ -70,7 +70,7 @@ async def require(
 async def _use_up(comments: Comments, code: str, caller: Caller) -> None:
     if not code:
         raise CodeRequired()
-    made = await _attempt(comments.accounts.cooldown, caller)
+    made = await _attempt(comments.accounts.buckets, caller)
     viewer = caller.viewer
     assert viewer.account is not None
 
@@ -87,7 +87,7 @@ async def _use_up(comments: Comments, code: str, caller: Caller) -> None:
 async def _compare(accounts: Accounts, password: str, stored: str, caller: Caller) -> None:
     if not password:
         raise PasswordRequired()
-    made = await _attempt(accounts.cooldown, caller)
+    made = await _attempt(accounts.buckets, caller)
     assert caller.viewer.account is not None
     id = caller.viewer.account.id
     client = known_client(f"account {id}")
@@ -109,9 +109,9 @@ async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> Non
         raise LogInRequired()
 
 
-async def _attempt(cooldown: Cooldown, caller: Caller) -> Attempt:
+async def _attempt(buckets: TokenBuckets, caller: Caller) -> Attempt:
     # Of this session alone: a copied token cannot lock out the owner.
-    return await attempt(cooldown, caller, f"proof {caller.viewer.session}")
+    return await attempt(buckets, caller, f"proof {caller.viewer.session}")
 
 
 async def require_for(

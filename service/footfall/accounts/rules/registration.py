@@ -51,7 +51,7 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
     BadRequest, Busy.
     """
     accounts.bans.look()
-    await attempts.apply(accounts.cooldown, caller, is_guessing=bool(applicant.setup_code))
+    await attempts.apply(accounts.buckets, caller, is_guessing=bool(applicant.setup_code))
     await accounts.captcha.require_for_registration(applicant.proof, caller)
     await accounts.bans.require_none(caller, applicant.mail)
     account = new_account(accounts.process, applicant.nick, applicant.mail, "guest", applicant.link)
@@ -78,7 +78,7 @@ async def confirm(accounts: Accounts, token: str, password: str, caller: Caller)
     Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
     UserExists, Busy.
     """
-    made = await attempts.attempt(accounts.cooldown, caller)
+    made = await attempts.attempt(accounts.buckets, caller)
     held = await held_by(accounts.store, token)
     asked = orjson.loads(held.what)
     await accounts.bans.require_none(caller, asked["mail"])

@@ -5,6 +5,7 @@ import hmac
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from ...driver.script_calls import Rate
 from ...errors import Forbidden, Unauthorized
 from ...model import Account, Caller, Registration, StatisticsPublic, Status, Viewer
 from ...netaddr import Networks
@@ -55,14 +56,14 @@ class AccountRules:
 class Rules:
     """The site's rules for new comments, from its settings.
 
-    `window_ms` is the least time between two comments from one address, 0 for none;
+    `cooldown` allows a comment at a time from an address, None any number;
     `comment_length` is in characters. Comments are pending with `is_audited`, with `is_judged`
     until spam filters have answered, and with more than `max_links` links, if that is not 0; but
     not those of accounts with `trust_after` approved ones, if that is not 0. Spam is kept for
     `spam_days`, 0 for ever.
     """
 
-    window_ms: int = 0
+    cooldown: Rate | None = None
     comment_length: int = 16_384
     is_audited: bool = False
     is_judged: bool = False

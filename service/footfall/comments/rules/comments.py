@@ -4,7 +4,6 @@ Once a comment is stored on its page, no later failure turns the answer into an 
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,8 +11,8 @@ from functools import partial
 
 from ...accounts.rules.captcha import Proof
 from ...driver.keys import digest
-from ...driver.replies import ErrorReply
 from ...errors import Duplicate, NoSuchParent, ServiceError, TooFast, Unavailable
+from ...limits.buckets import TokenBuckets, of_client
 from ...limits.clients import pool_client_of
 from ...markup import safe_link
 from ...model import (
@@ -32,7 +31,6 @@ from ...model import (
 )
 from ...netaddr import limit_key
 from ...site import Comments
-from ...store.cooldown import Cooldown
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
 from ..store.comments import CommentStore, Preconditions
 from ..store.ids import created_ms, is_id
@@ -111,7 +109,7 @@ async def _publish(
     draft, before = await _before(comments, draft, caller, fingerprint, searched)
     id = comments.process.new_id(draft.path)
     try:
-        async with cooldown(comments.cooldown, rules, caller, id):
+        async with cooldown(comments.buckets, rules, caller):
             made = await made_of(comments, text, draft.ua, (draft.nick, draft.link), caller)
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)
@@ -167,25 +165,21 @@ async def _before(
 
 
 @asynccontextmanager
-async def cooldown(
-    cooldowns: Cooldown, rules: Rules, caller: Caller, id: str
-) -> AsyncIterator[None]:
-    """Start the address's cooldown, and end it if nothing is stored. Raises TooFast.
-
-    `id` distinguishes what started it: a new comment's, or for an edit one of its own.
-    """
-    window_ms = rules.window_ms
-    if not window_ms:
+async def cooldown(buckets: TokenBuckets, rules: Rules, caller: Caller) -> AsyncIterator[None]:
+    """Start the address's cooldown, and end it if nothing is stored. Raises TooFast."""
+    if not rules.cooldown:
         yield
         return
-    key, is_exempt = limit_key(caller.address), caller.viewer.is_moderator
-    await cooldowns.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
+    address = of_client(limit_key(caller.address), rules.cooldown, "comment ")
+    wait_ms = await buckets.retry_after(address)
+    if wait_ms and not caller.viewer.is_moderator:
+        raise TooFast(wait_ms)
     try:
         yield
     except (ServiceError, AlreadyPublished):
         # Nothing was stored, as far as is known: the author may retry immediately.
-        with contextlib.suppress(Unavailable, ErrorReply):
-            await cooldowns.release(key, id)
+        if not wait_ms:
+            buckets.give_back(address)
         raise
 
 

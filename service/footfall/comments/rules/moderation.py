@@ -143,9 +143,7 @@ async def _rewrite(
     if text == codec.comment(stored).source:
         return
     try:
-        async with cooldown(
-            comments.cooldown, comments.rules, caller, comments.process.new_id(stored.path)
-        ):
+        async with cooldown(comments.buckets, comments.rules, caller):
             await _store_words(comments, stored, text, caller)
     except TooFast:
         # This very edit may have started the cooldown, if its answer was lost and it is resent.

@@ -15,10 +15,10 @@ from ...accounts.rules.mails import canonical
 from ...accounts.store.accounts import AccountStore
 from ...driver.keys import digest
 from ...driver.script_calls import Rate
+from ...limits.buckets import Bucket, TokenBuckets
 from ...notify.comment_letters import Unsubscribing
 from ...notify.mail import address_of
 from ...notify.notification import Failed
-from ...store.cooldown import Cooldown
 from ..store.digest import Digest
 from ..store.unsubscribed import Unsubscribed
 
@@ -48,7 +48,7 @@ class Recipients:
     def __init__(
         self,
         unsubscribed: Unsubscribed,
-        cooldown: Cooldown,
+        buckets: TokenBuckets,
         accounts: AccountStore,
         digest: Digest,
         clock: Callable[[], int],
@@ -57,7 +57,7 @@ class Recipients:
         address: str,
     ) -> None:
         self._unsubscribed = unsubscribed
-        self._cooldown = cooldown
+        self._buckets = buckets
         self._accounts = accounts
         self.digest = digest
         self._clock = clock
@@ -74,8 +74,8 @@ class Recipients:
         who = digest(recipient)
         if await self._unsubscribed.has(who, thread):
             return Unsubscribing(may_get=False)
-        rate = None if is_counted else self._rate
-        if rate and not await self._cooldown.may_mail(recipient, rate):
+        limits = [Bucket(f"reply {recipient}", self._rate)] if self._rate else []
+        if not is_counted and await self._buckets.retry_after(limits):
             return Unsubscribing(may_get=False)
         if not self.address:
             return Unsubscribing(may_get=True)

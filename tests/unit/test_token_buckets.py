@@ -7,20 +7,20 @@ import pytest
 
 from footfall.driver.keys import Keys
 from footfall.errors import StoreUnavailable
-from footfall.store.cooldown import Cooldown
+from footfall.limits.buckets import Bucket, TokenBuckets
 from footfall.store.store import Rate
 
-NEAR, FAR = ("near", Rate(1, 5)), ("far", Rate(1, 9))
+NEAR, FAR = Bucket("near", Rate(1, 5)), Bucket("far", Rate(1, 9))
 Answer = list[int] | Exception
 
 
-class Buckets:
+class Batch:
     """Answers what it is told to, in the order in which a Cluster's nodes might."""
 
     def __init__(self, answers: dict[str, Answer], keys: Keys) -> None:
         self.left: dict[str, int] = {}
-        self._answers = {keys.attempts(name): answer for name, answer in answers.items()}
-        self._names = {keys.attempts(name): name for name in answers}
+        self._answers = {keys.tokens(name): answer for name, answer in answers.items()}
+        self._names = {keys.tokens(name): name for name in answers}
         self._waiting: list[Any] = []
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: Any) -> None:
@@ -37,15 +37,12 @@ class Buckets:
 async def attempted(**answers: Answer) -> tuple[Answer, dict[str, int]]:
     """What the caller is told, and what each bucket has lost."""
     keys = Keys("t", 256)
-    buckets = Buckets(answers, keys)
-    cooldown: Any = Cooldown.__new__(Cooldown)
-    cooldown._keys, cooldown._batch = keys, buckets
+    batch: Any = Batch(answers, keys)
     told: list[Answer] = []
-    pairs = [(keys.attempts(name), rate) for name, rate in (NEAR, FAR)]
-    cooldown._take_all(pairs, 1, told.append)
-    buckets.answer()
+    TokenBuckets(keys, batch).take([NEAR, FAR], 1, told.append)
+    batch.answer()
     (answer,) = told
-    return answer, buckets.left
+    return answer, batch.left
 
 
 async def test_each_gives_a_token() -> None:

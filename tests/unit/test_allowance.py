@@ -2,10 +2,11 @@
 
 import pytest
 
-from footfall.counting import limits as rate_limit
-from footfall.counting.limits import ALLOWANCE_TOKENS, Allowance
+from footfall.driver.script_calls import CountsCallback, Rate
+from footfall.errors import StoreUnavailable
+from footfall.limits import allowance as allowances
+from footfall.limits.allowance import ALLOWANCE_TOKENS, Allowance
 from footfall.netaddr import HOMES_IN_A_NETWORK
-from footfall.store.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
 
@@ -13,7 +14,7 @@ ANN, BOB = "192.0.2.1", "192.0.2.2"
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("footfall.counting.limits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("footfall.limits.allowance.time.monotonic", lambda: now[0])
     return now
 
 
@@ -22,14 +23,27 @@ def allowance(clock: list[float]) -> Allowance:
     return Allowance(Rate(100, 1000))
 
 
+def owed(allowance: Allowance, answer: list[int] | Exception | None) -> int:
+    """What is to be taken in Redis, which answers this, or nothing yet."""
+    asked, told = list[int](), list[list[int] | Exception]()
+
+    def take(tokens: int, taken: CountsCallback) -> None:
+        asked.append(tokens)
+        if answer is not None:
+            taken(answer)
+
+    allowance.settle(ANN, take, told.append)
+    assert told == ([] if answer is None else [answer])
+    return asked[0]
+
+
 def test_each_client_has_an_allowance_and_pays_for_it_once_it_is_used_up(
     allowance: Allowance,
 ) -> None:
     assert all(allowance.covers(ANN, 1) for _ in range(ALLOWANCE_TOKENS))
     assert not allowance.covers(ANN, 1)
     assert allowance.covers(BOB, ALLOWANCE_TOKENS)
-    assert allowance.claim(ANN) == ALLOWANCE_TOKENS
-    allowance.settle(ANN, is_paid=True)
+    assert owed(allowance, [0]) == ALLOWANCE_TOKENS
     assert allowance.covers(ANN, ALLOWANCE_TOKENS)
 
 
@@ -44,22 +58,25 @@ def test_clients_of_one_48_have_some_allowances_together(allowance: Allowance) -
 def test_tokens_that_are_being_taken_are_not_taken_twice(allowance: Allowance) -> None:
     allowance.covers(ANN, 15)
     assert not allowance.covers(ANN, 6)
-    assert allowance.claim(ANN) == 15
+    assert owed(allowance, None) == 15
     # Meanwhile other changes pay only for themselves, however few they are.
     assert not allowance.covers(ANN, 1)
-    assert allowance.claim(ANN) == 0
+    assert owed(allowance, [0]) == 0
 
 
-def test_a_client_that_is_refused_owes_as_much_as_before(allowance: Allowance) -> None:
+@pytest.mark.parametrize("answer", [[700], StoreUnavailable()])
+def test_a_client_that_is_refused_owes_as_much_as_before(
+    allowance: Allowance, answer: list[int] | Exception
+) -> None:
     allowance.covers(ANN, ALLOWANCE_TOKENS)
-    allowance.settle(ANN, is_paid=allowance.claim(ANN) == 0)
+    assert owed(allowance, answer) == ALLOWANCE_TOKENS
     assert not allowance.covers(ANN, 1)
-    assert allowance.claim(ANN) == ALLOWANCE_TOKENS
+    assert owed(allowance, [0]) == ALLOWANCE_TOKENS
 
 
 def test_a_change_larger_than_the_allowance_uses_none_of_it(allowance: Allowance) -> None:
     assert not allowance.covers(ANN, ALLOWANCE_TOKENS + 1)
-    assert allowance.claim(ANN) == 0
+    assert owed(allowance, [0]) == 0
 
 
 @pytest.mark.parametrize(("a_second", "seconds"), [(100, 10), (20, 10), (1, 200), (0.1, 2000)])
@@ -77,7 +94,7 @@ def test_an_allowance_begins_anew_when_ten_times_as_much_could_have_come_back(
 def test_clients_in_one_slot_share_an_allowance_and_memory_is_bounded(
     monkeypatch: pytest.MonkeyPatch, clock: list[float]
 ) -> None:
-    monkeypatch.setattr(rate_limit, "ALLOWANCE_SLOTS", 8)
+    monkeypatch.setattr(allowances, "ALLOWANCE_SLOTS", 8)
     allowance = Allowance(Rate(100, 1000))
     covered = sum(allowance.covers(f"192.0.2.{n}", 1) for n in range(250))
     assert covered <= 8 * ALLOWANCE_TOKENS

@@ -40,7 +40,7 @@ ALLOWED = {
     "advice": {"config", "environment", "patterns", "unsupported_settings"},
     "render": {"markup", "model"},
     "driver": {"callbacks", "errors", "model", "plurals", "telemetry"},
-    "limits": {"callbacks", "driver", "errors", "model", "netaddr"},
+    "limits": {"callbacks", "driver", "errors", "model", "netaddr", "plurals", "telemetry"},
     "ground": {"driver", "model", "netaddr", "patterns", "store"},
     "store": {
         "callbacks",
@@ -164,6 +164,7 @@ ALLOWED = {
         "errors",
         "ground",
         "http",
+        "limits",
         "model",
         "netaddr",
         "plurals",

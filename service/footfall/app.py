@@ -81,6 +81,7 @@ def create_site(
             store.scale,
             store.waiting,
             store.backups,
+            store.floods,
             _export_of(store, process.clock),
             cache(partial(_importer_of, store)),
         ),

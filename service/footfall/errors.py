@@ -19,6 +19,8 @@ class ServiceError(Exception):
     text = "Internal Server Error"
     # Whether a response contains it.
     has_words = True
+    # The limit that has refused this (telemetry.metrics.LIMITS), "" if it is none of an address.
+    limit = ""
 
     def __init_subclass__(cls, status: int = 0, errno: int = 0) -> None:
         """`errno` is the status where it is not named, and both are those above where none is."""
@@ -113,6 +115,7 @@ class CommentsElsewhere(Forbidden):
 
 class CaptchaFailed(Forbidden):
     text = "Captcha failed. Reload the page and try again."
+    limit = "captchas"
 
 
 class NotFound(ServiceError, status=404):
@@ -134,15 +137,22 @@ class WrongMethod(ServiceError, status=405):
 
 
 class TooMany(_Waits, ServiceError, status=429):
-    """From this address: changes of counters, or counters that are new."""
+    """Changes of counters, from this address."""
 
     text = "Too Many Requests"
+    limit = "COUNTER_RATE"
+
+
+class TooManyNew(TooMany):
+    text = "Too many new pages are counted from this address"
+    limit = "NEW_COUNTER_RATE"
 
 
 class TooManyAtOnce(TooMany):
     """Nothing was stored. Other clients are not rejected."""
 
     text = "Too many of your requests are in progress. Wait a moment and try again."
+    limit = ""
 
 
 class Refused(ServiceError, status=200, errno=1000):
@@ -187,6 +197,7 @@ class TooFast(_Waits, Refused):
 
     # It starts with Waline's own words, which are the same in every language.
     text = "Comment too fast! Try again {wait}."
+    limit = "IPQPS"
 
 
 class NoRoom(Refused):
@@ -213,6 +224,7 @@ class TooManyAttempts(_Waits, Refused):
     """To log in, from this address or to this account."""
 
     text = "Too many attempts: try again {wait}"
+    limit = "attempts"
 
 
 class UserExists(Refused):
@@ -241,6 +253,7 @@ class Banned(Refused):
     """`until` is when the ban ends, in words; "" for never."""
 
     text = "You can no longer write here"
+    limit = "bans"
 
     def __init__(self, until: str) -> None:
         super().__init__("You cannot write here until {until}" if until else None)

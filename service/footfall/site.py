@@ -32,6 +32,7 @@ from .comments.store.site_index import SiteIndex
 from .counting.rules import Counting
 from .limits.answer_cache import AnswerCache
 from .limits.buckets import TokenBuckets
+from .limits.floods import Floods
 from .limits.pool import Pool
 from .model import Viewer
 from .notifications.rules.recipients import Recipients
@@ -135,6 +136,8 @@ class Data:
     scale: Scale
     waiting: Callable[[], int]
     backups: Backups
+    # Whom all processes of this service refuse.
+    floods: Floods
     # Waline's archive; and the importer, loaded on demand.
     export: Callable[[], AsyncGenerator[bytes]]
     importer: Callable[[], Importer[Comments]]

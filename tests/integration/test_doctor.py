@@ -1,6 +1,7 @@
 """`footfall doctor`: one page for a bug report, without secrets."""
 
 import json
+import re
 import socket
 from dataclasses import fields
 from pathlib import Path
@@ -14,8 +15,10 @@ from redis import Redis
 from footfall.cli import examination
 from footfall.config import Settings
 from footfall.driver import disk
+from footfall.limits.floods import ADVICE
 from tests.support.commands import invoke
 from tests.support.receivers import MailServer, Receiver
+from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
 
 # What no page may have in it.
@@ -160,3 +163,17 @@ def test_a_wrong_password_of_the_mail_server_is_found(own: Path, mails: MailServ
     (said,) = [line for line in wrong(served.environ) if "mail server" in line]
     assert f"port {mails.port}: " in said
     assert "nobody's" not in said
+
+
+def test_who_floods_is_named_with_the_limit(own: Path) -> None:
+    attacker = {"x-forwarded-for": "192.0.2.7"}
+    settings = {"COUNTER_RATE": "0.01", "WORKERS": "2", "TRUSTED_PROXIES": "127.0.0.1"}
+    with serving(own / "s", **settings) as served:
+        with httpx.Client(base_url=served.url, timeout=60, headers=attacker) as client:
+            client.post("/article", json=[{"path": "/a"}] * 50)
+            answers = [client.post("/article", json={"path": "/a"}) for _ in range(300)]
+        assert answers[-1].status_code == 429
+        wait_until(lambda: "192.0.2.7: " in doctor(served.environ)[1], "who floods is told")
+        section = doctor(served.environ)[1].partition("\nWho floods\n")[2].splitlines()
+    assert re.match(r"  192\.0\.2\.7: \d+ refusals in two minutes, \d+ by COUNTER_RATE", section[0])
+    assert section[1] == f"  {ADVICE}"

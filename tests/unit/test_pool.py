@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from footfall.errors import Busy, TooManyAtOnce
-from footfall.limits.clients import BACKGROUND, PoolClient, known_client, pool_client_of
+from footfall.limits.clients import ANYBODY, BACKGROUND, PoolClient, known_client, pool_client_of
 from footfall.limits.pool import Pool, Shares
 from footfall.model import Account, Caller, Viewer
 
@@ -35,6 +35,52 @@ def test_a_client_has_its_share_and_others_have_theirs() -> None:
         with pytest.raises(Busy), shares.room(stranger(3)):
             pass
     with shares.room(stranger(1)), shares.room(stranger(3)):
+        pass
+
+
+@pytest.mark.parametrize("attacker", ["192.0.2.1", "2001:db8:8::1"])
+def test_a_client_that_is_refused_and_does_not_wait_is_kept_out(
+    monkeypatch: pytest.MonkeyPatch, attacker: str
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("footfall.limits.pool.monotonic", lambda: now[0])
+    shares = Shares(capacity=100, each=4)
+    client = by("", attacker)
+    of_client = shares.of_network if client.is_network else shares.each
+
+    def is_refused(who: PoolClient) -> int:
+        """How long to wait, in ms; 0 if there was a place."""
+        try:
+            with shares.room(who):
+                return 0
+        except TooManyAtOnce as error:
+            return error.wait_ms
+
+    with ExitStack() as stack:
+        for n in range(of_client):
+            stack.enter_context(shares.room(by("", attacker.replace("8::", f"8:{n // 4:x}::"))))
+        for _ in range(2 * of_client):
+            assert is_refused(client) == 1000
+    # It could have come twice as often as its share has places, and no more.
+    assert is_refused(client) == 0
+    with ExitStack() as stack:
+        stack.enter_context(shares.room(client, of_client + 1))
+        for _ in range(1000):
+            assert is_refused(client) > 0
+    assert is_refused(client) > 9_000
+    assert is_refused(by("", "192.0.2.2")) == is_refused(by("", "2001:db8:9::1")) == 0
+    # It waits as it was told, and for no longer than that.
+    now[0] += 11
+    assert is_refused(client) == 0
+
+
+def test_those_of_a_proxy_that_names_nobody_do_not_pay_for_each_other() -> None:
+    shares = Shares(capacity=1, each=1)
+    with shares.room(ANYBODY):
+        for _ in range(100):
+            with pytest.raises(Busy), shares.room(ANYBODY):
+                pass
+    with shares.room(ANYBODY):
         pass
 
 

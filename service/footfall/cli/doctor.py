@@ -120,10 +120,10 @@ def _examined(runner: asyncio.Runner) -> tuple[Sections, _Mask]:
 
 
 async def _outside(settings: Settings) -> Sections:
-    running, (servers, data), others = await asyncio.gather(
+    running, redis, others = await asyncio.gather(
         examination.service(settings), examination.redis(settings), examination.others(settings)
     )
-    return {"Service": running, "Redis": servers, "Data set": data, "Other servers": others}
+    return {"Service": running, **redis, "Other servers": others}
 
 
 def _secrets(settings: Settings) -> set[str]:

@@ -23,11 +23,12 @@ from ..driver.replies import ErrorReply, sentence
 from ..driver.safety import Safety
 from ..driver.url import advised
 from ..errors import StoreUnavailable
+from ..limits.floods import told
 from ..maintenance.check import Line, Problem
 from ..notify.channels import smtp_of
 from ..notify.notification import Failed
 from ..plurals import number_of
-from ..process.process import Process
+from ..process.process import Process, now_ms
 from ..store.backups import LastBackup
 from ..store.store import FORMAT, Mismatch, Store
 from ..stores import open_process, open_store
@@ -58,25 +59,28 @@ async def service(settings: Settings) -> list[Line]:
     return [Line(f"at {place}: {said.get('status', status)}"), *map(Problem, findings)]
 
 
-async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
-    """Redis, and the data set in it."""
+async def redis(settings: Settings) -> Mapping[str, list[Line]]:
+    """Redis, the data set in it, and who floods."""
     servers, data = list[Line](), list[Line]()
+    sections = {"Redis": servers, "Data set": data}
     try:
         data.append(Line(described(settings)))
         if not (settings.redis_url or (settings.data_dir / "redis.sock").exists()):
             no_server = Line("no service runs on DATA_DIR, so its private server is stopped")
             flaw = private_aof.flaw(settings.data_dir.absolute())
-            return [no_server, *([Problem(flaw)] if flaw else [])], data
+            servers += [no_server, *([Problem(flaw)] if flaw else [])]
+            return sections
         async with asyncio.timeout(REDIS_SECONDS), _opened(settings) as (process, store):
             servers += await _servers(process.safety)
             data += await _data(settings, store)
+            sections["Who floods"] = await _floods(store)
     except TimeoutError:
         servers.append(Problem(f"no answer within {REDIS_SECONDS:g} s"))
     except (ValueError, Mismatch, OSError) as error:
         servers.append(Problem(str(error)))
     except (StoreUnavailable, ErrorReply) as error:
         servers.append(Problem(advised(sentence(error))))
-    return servers, data
+    return sections
 
 
 @asynccontextmanager
@@ -127,6 +131,11 @@ def _server(facts: Facts | None) -> str:
         f"up for {timedelta(seconds=int(facts.get('uptime_in_seconds', 0)))}",
     ]
     return ", ".join(filter(None, lines))
+
+
+async def _floods(store: Store) -> list[Line]:
+    floods = await store.floods.lately(now_ms())
+    return [*map(Line, told(floods))] or [Line("nobody was refused often in two minutes")]
 
 
 async def _data(settings: Settings, store: Store) -> list[Line]:

@@ -22,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from ..errors import Busy, ServiceError, TooManyAtOnce, TooSlow, Unavailable
 from ..limits.clients import PROXIES, PoolClient, pool_client_of
 from ..limits.pool import Place, Shares
+from ..limits.refusals import Refusals
 from ..model import Caller
 from ..telemetry.metrics import Metrics
 from .client import is_proxy
@@ -85,6 +86,7 @@ class Connection(HttpToolsProtocol):
     policy: ClassVar[Policy]
     # Those of all connections.
     places: ClassVar[Shares]
+    refusals: ClassVar[Refusals]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -113,11 +115,15 @@ class Connection(HttpToolsProtocol):
             self._place: Place | None = self.places.enter(self._pool_client(), evict=self._evict)
         except (TooManyAtOnce, Busy) as error:
             self._place = None
-            self.metrics.turned_away.add()
+            self._note_turned_away()
             self.is_discarding = self.is_refused = True
             self._answer_error(error)
             # Closed immediately, without lingering, to free capacity for other clients.
             self.transport.close()
+
+    def _note_turned_away(self) -> None:
+        self.metrics.turned_away.add()
+        self.refusals.note(self.client[0] if self.client else "", self.places.name)
 
     def _pool_client(self) -> PoolClient:
         address = self.client[0] if self.client else ""
@@ -127,7 +133,7 @@ class Connection(HttpToolsProtocol):
 
     def _evict(self) -> None:
         """Close it for another client's, as soon as what it was sent is answered."""
-        self.metrics.turned_away.add()
+        self._note_turned_away()
         if self.is_done:
             self.transport.close()
         elif self.is_in_body:

@@ -1,6 +1,6 @@
 """What is scarce, shared fairly: places that clients hold, and turns for slow work.
 
-Three rules, for every pool:
+Four rules, for every pool:
 
 - **A share.** A client has at most `each`; a /48 has as much as HOMES_IN_A_NETWORK clients, and
   never more than a third of all.
@@ -11,6 +11,9 @@ Three rules, for every pool:
   the one that has most (McKenney 1990), unless that work is being done already. So strangers fill a
   pool for others only by holding no more than those want.
 
+- **A refusal has a price.** Who is refused and comes back at once, again and again, is kept out
+  until that ends: so that a share is free for clients that wait as they were told.
+
 A client that an account knows counts for less than it has, and so is before strangers in both.
 """
 
@@ -19,8 +22,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from heapq import heapify, heappop, heappush
+from time import monotonic
+from typing import TypeVar
 
-from ..errors import Busy, TooManyAtOnce
+from ..errors import Busy, ServiceError, TooManyAtOnce
 from ..netaddr import HOMES_IN_A_NETWORK
 from .clients import BACKGROUND, PoolClient
 
@@ -28,6 +33,15 @@ from .clients import BACKGROUND, PoolClient
 RETRY_MS = 1000
 # The part of a pool that no network can exceed.
 MOST_OF_A_NETWORK = 1 / 3
+# A client may be refused as much as its share each second, and so many seconds' worth at once; with
+# more it is kept out, for so long at most after its last try.
+REFUSED_SECONDS = 2.0
+KEPT_OUT_SECONDS = 10.0
+# Clients of a pool whose refusals are remembered.
+MAX_KEPT_OUT = 4096
+
+
+T = TypeVar("T", bound=ServiceError)
 
 
 class Place:
@@ -44,12 +58,14 @@ class Place:
 
 
 class Shares:
-    """Places for `each` client and for all together (`capacity`), in the caller's unit.
+    """Places for `each` client and for all together (`capacity`), in the caller's unit; `name` is
+    in telemetry.metrics.LIMITS.
 
     What is larger than the rest of a share is still let in, so that nothing is too large.
     """
 
-    def __init__(self, capacity: int, each: int) -> None:
+    def __init__(self, capacity: int, each: int, name: str = "") -> None:
+        self.name = name
         self.capacity = capacity
         self.each = each
         self.of_network = min(
@@ -62,14 +78,30 @@ class Shares:
         self._places: dict[str, dict[Place, None]] = {}
         # No client has more than this, by its weight.
         self._ceiling = 0.0
+        # Client -> when its refusals will be paid for, the last one last.
+        self._paid_at: dict[str, float] = {}
 
     def enter(
         self, client: PoolClient, cost: int = 1, evict: Callable[[], object] | None = None
     ) -> Place:
-        """Raises TooManyAtOnce if the client's share is used up, else Busy."""
+        """Raises TooManyAtOnce if the client's share is used up, or after many refusals; Busy if
+        the pool is full."""
         place = Place(client, cost, evict)
         if client is BACKGROUND:
             return place
+        try:
+            self._require_room(client, cost)
+        except (TooManyAtOnce, Busy) as error:
+            self._charge(client, cost)
+            raise self._named(error) from None
+        self._places.setdefault(client.turn, {})[place] = None
+        self._add(client, cost)
+        return place
+
+    def _require_room(self, client: PoolClient, cost: int) -> None:
+        owed = self._paid_at.get(client.turn, 0.0) - monotonic() if self._paid_at else 0.0
+        if owed > REFUSED_SECONDS:
+            raise TooManyAtOnce(round(1000 * (owed - REFUSED_SECONDS)) + 1)
         if any(self._loads[share] >= self.each for share in client.shares) or (
             client.is_network and self._loads[client.turn] >= self.of_network
         ):
@@ -78,9 +110,22 @@ class Shares:
         while self.taken >= self.capacity:
             self._take_from_heaviest(load)
         self._ceiling = max(self._ceiling, load)
-        self._places.setdefault(client.turn, {})[place] = None
-        self._add(client, cost)
-        return place
+
+    def _charge(self, client: PoolClient, cost: int) -> None:
+        """Note a refusal. It costs those nothing who have no share: they are many."""
+        if not client.shares:
+            return
+        now = monotonic()
+        paid_at = max(self._paid_at.pop(client.turn, now), now)
+        share = self.of_network if client.is_network else self.each
+        most = now + REFUSED_SECONDS + KEPT_OUT_SECONDS
+        if len(self._paid_at) >= MAX_KEPT_OUT:
+            del self._paid_at[next(iter(self._paid_at))]
+        self._paid_at[client.turn] = min(paid_at + cost / share, most)
+
+    def _named(self, error: T) -> T:
+        error.limit = self.name
+        return error
 
     def leave(self, place: Place) -> None:
         places = self._places.get(place.client.turn, {})
@@ -186,7 +231,7 @@ class Pool(Shares):
 
         def evict() -> None:
             if not turn.done():
-                turn.set_exception(Busy())
+                turn.set_exception(self._named(Busy()))
 
         place.evict = evict
         try:

@@ -1,6 +1,6 @@
 """The pools of a process. docs/operations.md has them all."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from .pool import Pool, Shares
 
@@ -76,3 +76,7 @@ class Pools:
     streams: Shares = field(default_factory=_streams)
     # Background actions of administrators.
     bulk_actions: Shares = field(default_factory=_bulk_actions)
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            getattr(self, each.name).name = each.name

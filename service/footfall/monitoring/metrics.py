@@ -155,6 +155,13 @@ class Figures(Collector):
             if number:
                 refused.add_metric([reason], number)
         yield refused
+        limits = CounterMetricFamily(
+            "footfall_limit_refusals", "Refusals by limits of one client", labels=["limit"]
+        )
+        for limit, number in metrics.limits.totals().items():
+            if number:
+                limits.add_metric([limit], number)
+        yield limits
 
     def _findings(self) -> Iterator[Metric]:
         gauge = GaugeMetricFamily(

@@ -1,6 +1,5 @@
-"""What the administrators' pages show of the service itself: counters, log, settings and state.
-
-Only under /ui/api. Each answer is bounded, and for administrators alone.
+"""What administrators' pages show of the service itself: counters, log, settings and state. Only
+under /ui/api; each answer is bounded.
 """
 
 import platform
@@ -13,6 +12,7 @@ from ..counting import search as counter_search
 from ..counting.names import MAX_COUNT, VIEWS
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
+from ..limits.floods import told
 from ..model import Caller
 from ..process.process import Process
 from ..site import Accounts, Comments, Data, Site
@@ -200,6 +200,7 @@ async def state(site: Site, parsed: None, caller: Caller) -> JsonObject:
         "versions": {"footfall": site.process.about.version, "python": platform.python_version()},
         "durability": str(site.process.safety.durability),
         "problems": problems,
+        "floods": told(await site.data.floods.lately(site.process.clock())),
         "redisMs": took_ms,
         "servers": await _servers(site.process),
         "stored": _stored(site.data),
@@ -299,6 +300,7 @@ STATE_ANSWER = AnswerSchema(
         versions=map_of(TEXT),
         durability=TEXT,
         problems=list_of(TEXT),
+        floods=list_of(TEXT),
         redisMs=REAL,
         servers=list_of(map_of(TEXT)),
         stored=map_of(object_of(number=REAL, bytesEach=REAL)),

@@ -13,6 +13,7 @@ from ..driver.client import RedisClient
 from ..driver.safety import Safety
 from ..driver.scripts import Scripts
 from ..limits.pools import Pools
+from ..limits.refusals import Refusals
 from ..netaddr import Networks
 from ..render.region import Region
 from ..telemetry.metrics import Metrics
@@ -48,6 +49,7 @@ class Process:
     background: Background = field(default_factory=Background)
     metrics: Metrics = field(default_factory=Metrics)
     pools: Pools = field(default_factory=Pools)
+    refusals: Refusals = field(init=False)
     # Threads: for comments and feeds, and for passwords.
     renderer: Renderer = field(init=False)
     passwords: Passwords = field(init=False)
@@ -60,6 +62,7 @@ class Process:
     draining: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "refusals", Refusals(self.metrics.limits))
         object.__setattr__(self, "renderer", Renderer(self.pools.rendering))
         object.__setattr__(self, "passwords", Passwords(self.pools.passwords))
 

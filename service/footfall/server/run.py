@@ -180,7 +180,8 @@ async def _answering(
         site.process.redis.stats.logs_outages = site.process.metrics.is_first
         # So that the first login finds the names of other services.
         site.accounts.providers.known()
-        working = _doing(keep_watching(site), keep_looking(site.process), keep_up(site))
+        looking = keep_looking(site.process, site.data.floods)
+        working = _doing(keep_watching(site), looking, keep_up(site))
         try:
             async with working, delivering(delivery):
                 await server.serve([listener])

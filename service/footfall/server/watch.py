@@ -7,6 +7,7 @@ from random import uniform
 from ..comments.rules import banning, refresh
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
+from ..limits.floods import ADVICE, Floods
 from ..process.process import Process
 from ..site import Site
 
@@ -15,6 +16,8 @@ log = logging.getLogger(__name__)
 # Between two checks of Redis, and between two looks at it while something is wrong.
 WATCH_SECONDS = 60
 LOOK_SECONDS = 1
+# Clients in one line of the log.
+MOST_LOGGED = 3
 
 
 async def keep_watching(site: Site) -> None:
@@ -34,6 +37,8 @@ async def keep_watching(site: Site) -> None:
             for advice in now.keys() - noted:
                 log.warning("%s", now[advice])
             noted = {*now}
+            if site.process.metrics.is_first:
+                await tell_floods(site.data.floods, site.process.clock())
             await refresh.resume(site.comments)
             await banning.tidy(site.comments)
             outage.ends()
@@ -46,10 +51,21 @@ async def keep_watching(site: Site) -> None:
             log.exception("Redis could not be checked")
 
 
-async def keep_looking(process: Process) -> None:
+async def tell_floods(floods: Floods, now_ms: int) -> None:
+    """A line in the log. Raises StoreUnavailable."""
+    if lately := await floods.lately(now_ms):
+        log.warning("who floods: %s. %s", "; ".join(map(str, lately[:MOST_LOGGED])), ADVICE)
+
+
+async def keep_looking(process: Process, floods: Floods) -> None:
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         try:
             await process.safety.look(logs=process.redis.stats.logs_outages)
+            if refusals := process.refusals.take():
+                await floods.add(refusals, process.clock())
+        except StoreUnavailable:
+            # These refusals are in no list then, but in the metrics.
+            pass
         except Exception:
             log.exception("Redis could not be looked at")

@@ -33,6 +33,7 @@ from ..driver.keys import SEED_BYTES, Keys
 from ..driver.script_calls import Rate
 from ..driver.scripts import Scripts
 from ..limits.buckets import TokenBuckets
+from ..limits.floods import Floods
 from ..notifications.store.outbox import Outbox
 from ..notifications.store.unsubscribed import Unsubscribed
 from ..statistics.ever_store import ViewsEver
@@ -129,6 +130,7 @@ class Store:
         self.backups = Backups(redis, self.keys)
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
+        self.floods = Floods(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.numbers)
 
     def _forget_visitors(self) -> None:

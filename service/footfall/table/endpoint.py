@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..comments.rules.admission import AccountRules
 from ..counting.clients import NO_CLIENT
-from ..errors import TooLong, Unreadable, WrongMethod
+from ..errors import ServiceError, TooLong, Unreadable, WrongMethod
 from ..http.body import read_body
 from ..http.client import address_of, headers_of, is_proxy, names_page, purpose_of, service_url
 from ..http.envelope import Envelope
@@ -179,6 +179,9 @@ class Resource:
             scope["operation"] = scope["counted_as"] = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
+            if isinstance(error, ServiceError) and error.limit:
+                address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
+                self._site.process.refusals.note(address, error.limit)
             request = f"{method} {scope['path']}"
             answer = failure(scope, error, language, request, self._dialect.refusals.answer)
         common = row.headers(self._dialect) if row else self._dialect.headers

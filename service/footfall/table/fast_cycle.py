@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, ClassVar
 
 from ..counting.clients import Clients, CountingClient
-from ..errors import TooMany
+from ..errors import ServiceError, TooMany
 from ..http.client import Headers, address_of, is_proxy
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
@@ -87,11 +87,13 @@ class FastCycle:
     def take(self, request: FastRequest, headers: Headers) -> None:
         self.request = request
         self._client = self._peer_client
+        self._forwarded = b""
         # Most sites trust no proxy, or distinguish no visitors.
         may_differ = self._tells or (self._may_forward and b"x-forwarded-for" in headers)
         if may_differ and request.is_change:
             get = headers.get
             forwarded = get(b"x-forwarded-for", b"") if self._may_forward else b""
+            self._forwarded = forwarded
             purpose = get(b"sec-purpose") or get(b"purpose", b"")
             client = self._peer, forwarded, get(b"user-agent", b""), purpose
             self._client = self.clients[client]
@@ -141,11 +143,13 @@ class FastCycle:
         return self._finished(answer)
 
     def _pool_client(self) -> PoolClient:
-        connection = self.connection
-        forwarded = {b"x-forwarded-for": self._forwarded} if self._forwarded else {}
-        trusted = connection.policy.trusted_proxies
-        address = address_of(connection.client, forwarded, trusted)
+        address, trusted = self._address(), self.connection.policy.trusted_proxies
         return pool_client_of(Caller(address=address, is_anybody=is_proxy(address, trusted)))
+
+    def _address(self) -> str:
+        forwarded = {b"x-forwarded-for": self._forwarded} if self._forwarded else {}
+        trusted = self.connection.policy.trusted_proxies
+        return address_of(self.connection.client, forwarded, trusted)
 
     def _finished(self, answer: Any) -> Reply | Response:
         try:
@@ -155,7 +159,10 @@ class FastCycle:
             return self._failed(error)
 
     def _failed(self, error: BaseException) -> Response:
-        self.site.process.metrics.refused.add(type(error).__name__)
+        process = self.site.process
+        process.metrics.refused.add(type(error).__name__)
+        if isinstance(error, ServiceError) and error.limit:
+            process.refusals.note(self._address(), error.limit)
         if isinstance(error, TooMany) and not self._may_forward and self._forwarded:
             self.site.counting.unknown_proxies.refused(self._peer, self._forwarded)
         with named_request(self._id):
@@ -219,7 +226,8 @@ def protocol_of(
     values = {
         "metrics": site.process.metrics,
         "policy": policy,
-        "places": Shares(policy.connections, max(1, policy.connections // 3)),
+        "places": Shares(policy.connections, max(1, policy.connections // 3), "MAX_CONNECTIONS"),
+        "refusals": site.process.refusals,
         "requests": FastRequests(site, is_on=is_fast),
         "cycle_type": type("FastCycle", (cycle_type,), own),
     }

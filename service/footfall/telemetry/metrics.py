@@ -48,6 +48,27 @@ FINDINGS = (
     "disk_low",
     "disk_slow",
 )
+# What limits one address or account: rates, and the pools of limits/pools.py, of which no client
+# may have more than its share.
+LIMITS = (
+    "COUNTER_RATE",
+    "NEW_COUNTER_RATE",
+    "IPQPS",
+    "MAX_CONNECTIONS",
+    "attempts",
+    "bans",
+    "captchas",
+    "rendering",
+    "passwords",
+    "pages",
+    "feeds",
+    "statistics",
+    "log_ins",
+    "mails",
+    "retried_mails",
+    "streams",
+    "bulk_actions",
+)
 # Upper bounds of histograms. A request takes the least of SECONDS; clients stop waiting at the
 # greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -225,6 +246,7 @@ class Metrics:
             for name in (*routes, OTHER)
         }
         self.refused = counter([error.__name__ for error in (*ServiceError.below(), ServiceError)])
+        self.limits = counter(LIMITS)
         self.redis_seconds, self.batch_requests = histogram(SECONDS), histogram(SIZES)
         self.redis_failures = counter()
         self.turned_away = counter()

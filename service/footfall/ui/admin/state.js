@@ -37,6 +37,10 @@ function show(problems, place) {
   problems.replaceChildren(now.problems.length
     ? make('div', { class: 'note' }, make('span', {}, now.problems.map((each) => make('p', {}, each))))
     : make('p', { class: 'quiet' }, say('noProblems')));
+  if (now.floods.length) {
+    problems.append(make('div', { class: 'note' }, make('span', {},
+      make('strong', {}, say('floods')), now.floods.map((each) => make('p', {}, each)))));
+  }
   const server = now.servers[0] ?? {};
   const used = (sample) => sample.servers.reduce((sum, each) => sum + Number(each.used ?? 0), 0);
   const most = now.servers.reduce((sum, each) => sum + Number(each.most ?? 0), 0);

@@ -17,6 +17,7 @@ from .accounts.rules.sessions import Sessions
 from .comments.rules.admission import AccountRules, Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
+from .comments.rules.room import CommentRoom
 from .config import BadSettings
 from .counting.clients import Clients
 from .counting.limits import RateLimits
@@ -112,6 +113,7 @@ def _comments_of(
         log=store.log,
         buckets=store.buckets,
         rules=_rules_of(settings),
+        room=CommentRoom(store.scale, process.safety.facts, store.buckets, settings.comment_limit),
         display=_display_of(settings),
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
         salt=_salt_of(settings, store),
@@ -200,8 +202,7 @@ def own_hosts(settings: SiteSettings) -> frozenset[str]:
 
 
 def _importer_of(store: Store) -> Importer[Comments]:
-    # Loaded here, as the export is.
-    from .transfer.importer import StoringImporter
+    from .transfer.importer import StoringImporter  # Here, as the export is.
 
     return StoringImporter(Imports(store.redis, store.scripts, store.keys, store.moment))
 
@@ -320,6 +321,7 @@ def _rules_of(settings: SiteSettings) -> Rules:
         max_links=settings.max_links,
         trust_after=settings.trust_after,
         spam_days=settings.spam_days,
+        held_days=settings.held_days,
         forbidden=settings.forbidden_words,
         disallowed=Networks(settings.disallow_ip_list),
     )
@@ -336,7 +338,7 @@ def _display_of(settings: SiteSettings) -> DisplayOptions:
 
 
 def _portraits_of(settings: SiteSettings) -> Pictures:
-    """Accounts name addresses of their own: they are pictures as those in comments, too."""
+    # Accounts name addresses of their own: they are pictures as those in comments, too.
     are_shown = not (settings.disable_images or is_none(settings.gravatar_str))
     return Pictures(settings.avatar_proxy or settings.image_proxy, are_shown)
 

@@ -1,9 +1,8 @@
 """All errors that a client may get, as one tree; table/endpoint.py and table/fast_cycle.py catch
-them.
+them. docs/api.md describes when each occurs.
 
-A class sets its HTTP status and errno if they differ from its base class; docs/api.md describes
-when each occurs. Errors by the site's rules have HTTP status 200 and an errno, because all
-published clients read errno and none reads the status.
+Errors by the site's rules have HTTP status 200 and an errno, because all published clients read
+errno and none reads the status.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,8 +39,7 @@ class ServiceError(Exception):
             self.text = text
         self.errmsg: str | Mapping[str, str] = self.text
 
-    # The values of the names in braces in `text`: numbers, durations, and texts that are translated
-    # like `text` itself.
+    # Of the names in braces in `text`: numbers, durations, and texts that are translated, too.
     values: Mapping[str, object] = MappingProxyType({})
 
     @property
@@ -53,10 +51,11 @@ class _Waits(Exception):
     """With the time to wait, among its values and in Retry-After."""
 
     values: Mapping[str, object]
+    limit: str
 
-    def __init__(self, wait_ms: int, text: str | None = None) -> None:
+    def __init__(self, wait_ms: int, text: str | None = None, limit: str = "") -> None:
         super().__init__(text)
-        self.wait_ms = wait_ms
+        self.wait_ms, self.limit = wait_ms, limit or self.limit
         self.values = {"wait": timedelta(milliseconds=wait_ms)}
 
     @property
@@ -137,15 +136,10 @@ class WrongMethod(ServiceError, status=405):
 
 
 class TooMany(_Waits, ServiceError, status=429):
-    """Changes of counters, from this address."""
+    """From this address: changes of counters, or counters that are new."""
 
     text = "Too Many Requests"
     limit = "COUNTER_RATE"
-
-
-class TooManyNew(TooMany):
-    text = "Too many new pages are counted from this address"
-    limit = "NEW_COUNTER_RATE"
 
 
 class TooManyAtOnce(TooMany):
@@ -193,11 +187,18 @@ class FieldTooLong(Refused):
 
 
 class TooFast(_Waits, Refused):
-    """This address has posted a moment ago."""
-
     # It starts with Waline's own words, which are the same in every language.
     text = "Comment too fast! Try again {wait}."
     limit = "IPQPS"
+
+
+class TooMuchWritten(_Waits, Refused):
+    text = "Too much was written from your address today. Try again {wait}."
+    limit = "COMMENT_LIMIT"
+
+
+class CommentsFull(Refused):
+    text = "This site has no room for more comments. Please tell its owner."
 
 
 class NoRoom(Refused):

@@ -19,6 +19,7 @@ from .accounts.store.accounts import AccountStore
 from .comments.rules.admission import AccountRules, Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
+from .comments.rules.room import CommentRoom
 from .comments.store.actions import Actions
 from .comments.store.bin import Bin
 from .comments.store.comments import CommentStore
@@ -109,6 +110,7 @@ class Comments:
     log: ModerationLog
     buckets: TokenBuckets
     rules: Rules
+    room: CommentRoom
     display: DisplayOptions
     # Which pictures are shown in them.
     pictures: Pictures
@@ -157,7 +159,9 @@ class Site:
     @property
     def warnings(self) -> list[str]:
         """What this worker has noticed that its owner should know."""
-        return [*filter(None, [self.counting.quota.warning, self.counting.unknown_proxies.warning])]
+        counting = self.counting
+        of = (counting.quota, self.comments.room, counting.unknown_proxies)
+        return [each.warning for each in of if each.warning]
 
 
 # Type -> the site's field of it.

@@ -11,6 +11,7 @@ from .pages import RULES
 from .patterns import Domain, Patterns
 from .values import (
     buckets,
+    bytes_or_default,
     counters,
     domains,
     env,
@@ -226,6 +227,20 @@ class SiteSettings(OutboxSettings):
         number(0, 3650),
         "Delete spam so many days after it was written, a day after it was marked at the earliest;"
         " 0: keep it",
+    )
+    comment_limit: int | None = env(
+        "COMMENT_LIMIT",
+        "",
+        bytes_or_default,
+        "Memory for comments in Redis, in bytes; further ones are rejected. 0: no limit; empty: "
+        "half of the memory that Redis may use",
+    )
+    held_days: int = env(
+        "HELD_DAYS",
+        "30",
+        number(0, 3650),
+        "Once comments take 90% of COMMENT_LIMIT, delete pending comments and spam so many days "
+        "after they were written; 0: keep them",
     )
     trust_after: int = env(
         "TRUST_AFTER",

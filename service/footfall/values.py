@@ -112,6 +112,11 @@ def up_to(most: int, text: str) -> int:
     return within(0, most, optional(text) or "0")
 
 
+def bytes_or_default(text: str) -> int | None:
+    """0 means no limit; None, which is empty, that the service chooses one."""
+    return within(0, 10**15, text) if text.strip() else None
+
+
 def seconds(text: str) -> float:
     """0, empty and false turn a limit off, as in Waline."""
     try:

@@ -37,4 +37,4 @@ def test_every_limit_has_a_metric() -> None:
     pools = Pools()
     named = {getattr(pools, each.name).name for each in fields(pools)}
     named |= {error.limit for error in ServiceError.below()} - {""}
-    assert named | {"MAX_CONNECTIONS"} == {*LIMITS}
+    assert named | {"MAX_CONNECTIONS", "NEW_COUNTER_RATE"} == {*LIMITS}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from footfall.comments.rules import actions, moderation
+from footfall.comments.rules.held_sweep import DAY_MS, HOUR_MS, HeldSweep
 from footfall.comments.rules.orders import Order
-from footfall.comments.rules.spam_sweep import DAY_MS, HOUR_MS, SpamSweep
 from footfall.comments.store.deletions import Deletions
 from footfall.comments.store.moderation import Moderation
 from footfall.comments.store.projections import UNDO_MS
@@ -339,7 +339,7 @@ async def test_a_sweep_leaves_what_is_approved_in_this_moment(
     site = await make_site(SPAM_DAYS="30")
     ids = await posted(site, "ab")
     await asked(site, "PUT", "comment", {"ids": ids, "status": "spam"})
-    sweep, delete = SpamSweep(site.service.comments), Deletions.delete
+    sweep, delete = HeldSweep(site.service.comments), Deletions.delete
 
     async def overtaken(self: Any, stored: Any, *words: Any) -> Any:
         if stored.id == ids[0]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from footfall.comments.rules import spam_sweep
-from footfall.comments.rules.spam_sweep import SpamSweep
+from footfall.comments.rules import held_sweep
+from footfall.comments.rules.held_sweep import HeldSweep
 from tests.conftest import ADMIN, Site, Sites
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
@@ -22,7 +22,7 @@ async def mark(site: Site, id: str, status: str) -> None:
 
 async def sweep(site: Site, hours: int) -> None:
     """As a service does that runs for so long."""
-    sweeping = SpamSweep(site.service.comments)
+    sweeping = HeldSweep(site.service.comments)
     for _ in range(hours):
         site.clock.now += HOUR_MS
         await sweeping.step()
@@ -78,7 +78,7 @@ async def test_spam_is_kept_for_ever_with_0(make_site: Sites) -> None:
 async def test_what_is_more_than_one_step_goes_too(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spam_sweep, "STEP_COMMENTS", 2)
+    monkeypatch.setattr(held_sweep, "STEP_COMMENTS", 2)
     for n in range(7):
         await mark(site, (await site.post(f"spam {n}"))["objectId"], "spam")
     site.clock.now += 31 * DAY_MS

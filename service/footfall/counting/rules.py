@@ -12,7 +12,7 @@ from functools import partial
 from ..callbacks import awaited
 from ..driver.background import Background
 from ..driver.script_calls import CountsCallback
-from ..errors import NoRoom, TooMany, TooManyNew
+from ..errors import NoRoom, TooMany
 from ..limits.buckets import TokenBuckets, of_client
 from .clients import Clients, CountingClient
 from .limits import RateLimits
@@ -78,7 +78,11 @@ class Counting:
         wait_ms = self.limits.wait_ms(client.key)
         try:
             if wait_ms and not await self.quota.are_known(names):
-                raise TooManyNew(wait_ms)
+                raise TooMany(
+                    wait_ms,
+                    "Too many new pages are counted from this address",
+                    limit="NEW_COUNTER_RATE",
+                )
             if not await self.quota.allows(names):
                 raise NoRoom()
             self.counters.send(change, done, client)

@@ -45,10 +45,10 @@ class TokenBuckets:
         self._keys = keys
         self._batch = batch
 
-    async def retry_after(self, buckets: Sequence[Bucket]) -> int:
-        """Take a token of each of these; 0, or the ms until all of them have one: then none is
-        taken. Raises StoreUnavailable."""
-        waits = await awaited(partial(self.take, buckets, 1)) if buckets else [0]
+    async def retry_after(self, buckets: Sequence[Bucket], tokens: int = 1) -> int:
+        """Take so many tokens of each of these; 0, or the ms until all of them have as many: then
+        none is taken. Raises StoreUnavailable."""
+        waits = await awaited(partial(self.take, buckets, tokens)) if buckets else [0]
         return waits[0]
 
     def take(self, buckets: Sequence[Bucket], tokens: int, done: CountsCallback) -> None:

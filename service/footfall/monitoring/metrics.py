@@ -222,6 +222,11 @@ class Figures(Collector):
             "Share of COUNTER_LIMIT in use; 0 without a limit",
             self._site.counting.quota.used,
         )
+        yield GaugeMetricFamily(
+            "footfall_comment_limit_used_ratio",
+            "Share of COMMENT_LIMIT in use; 0 without a limit",
+            self._site.comments.room.used,
+        )
         size = self._site.data.scale.reading
         if size is None:
             return

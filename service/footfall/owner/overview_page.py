@@ -82,6 +82,7 @@ def _values(facts: Overview, asked: Asked) -> dict[str, object]:
         "held": facts.held,
         "newest": _comments(facts.newest, asked),
         "failed": _failed(facts, asked.words),
+        "warnings": asked.site.warnings,
     }
 
 

@@ -32,6 +32,7 @@ async def keep_watching(site: Site) -> None:
             # First, as it mends a damaged number: each within hours.
             await site.counting.numbers.recount_one()
             await site.counting.quota.read()
+            await site.comments.room.read()
             # The numbers before it change.
             now = {warning.partition(": ")[2]: warning for warning in site.warnings}
             for advice in now.keys() - noted:

@@ -54,6 +54,7 @@ LIMITS = (
     "COUNTER_RATE",
     "NEW_COUNTER_RATE",
     "IPQPS",
+    "COMMENT_LIMIT",
     "MAX_CONNECTIONS",
     "attempts",
     "bans",

@@ -60,7 +60,7 @@ class Rules:
     `comment_length` is in characters. Comments are pending with `is_audited`, with `is_judged`
     until spam filters have answered, and with more than `max_links` links, if that is not 0; but
     not those of accounts with `trust_after` approved ones, if that is not 0. Spam is kept for
-    `spam_days`, 0 for ever.
+    `spam_days`, 0 for ever; and where comments are almost full, what is held for `held_days`.
     """
 
     cooldown: Rate | None = None
@@ -70,6 +70,7 @@ class Rules:
     max_links: int = 0
     trust_after: int = 0
     spam_days: int = 0
+    held_days: int = 0
     forbidden: Patterns | None = None
     disallowed: Networks = Networks()
 

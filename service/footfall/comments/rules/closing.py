@@ -5,7 +5,7 @@ from ...model import Caller
 from ...site import Comments
 from ..store import closings
 from .banning import by
-from .spam_sweep import DAY_MS
+from .held_sweep import DAY_MS
 
 MAX_DAYS, OPEN = closings.MAX_DAYS, closings.OPEN
 

@@ -113,6 +113,7 @@ async def _publish(
             made = await made_of(comments, text, draft.ua, (draft.nick, draft.link), caller)
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)
+            await comments.room.take(caller, made.html, text)
             comment = await _store(comments, comment, status, fingerprint)
     except TooFast:
         # This very comment may have started the cooldown, if a first request stored it just now:

@@ -13,8 +13,8 @@ from random import uniform
 from ...driver.replies import ErrorReply
 from ...errors import StoreUnavailable
 from ...site import Site
+from .held_sweep import HeldSweep
 from .page_moves import carry_on
-from .spam_sweep import SpamSweep
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ LOOK_SECONDS = 2.0
 
 async def keep_up(site: Site) -> None:
     """Runs until it is cancelled. First it checks all pages for changes that were never noted."""
-    has_walked, spam_sweep = False, SpamSweep(site.comments)
+    has_walked, sweep = False, HeldSweep(site.comments)
     while True:
         try:
             site.statistics.keeper.forget_salts()
@@ -40,7 +40,7 @@ async def keep_up(site: Site) -> None:
             await site.statistics.keeper.keep_hours()
             await site.statistics.views_ever.keep_up()
             await carry_on(site.comments)
-            await spam_sweep.step()
+            await sweep.step()
         except (StoreUnavailable, ErrorReply):
             # Connections log outages, and /readyz reports them.
             pass

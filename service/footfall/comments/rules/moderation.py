@@ -160,6 +160,7 @@ async def _store_words(
     written = codec.comment(stored)
     made = await made_of(comments, text, "", (written.nick, written.link), caller)
     judged = verdict(caller, comments.rules, made, approved=approved)
+    await comments.room.take(caller, made.html, text)
 
     async def attempt(stored: StoredComment) -> None:
         after = replace(codec.comment(stored), html=made.html, source=text, is_edited=False)

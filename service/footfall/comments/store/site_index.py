@@ -4,6 +4,7 @@ They are in another slot than the pages, and follow them by the pages' journals 
 """
 
 from collections.abc import AsyncIterator, Container, Sequence
+from typing import Literal, get_args
 
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
@@ -14,6 +15,9 @@ from .ids import created_ms
 from .indexes import SITE_INDEXES
 
 INDEX_OF = dict(zip(STATUSES, SITE_INDEXES, strict=True))
+# What only moderators and its author see.
+Held = Literal["spam", "waiting"]
+HELD: Sequence[Held] = get_args(Held)
 
 
 class SiteIndex:
@@ -68,13 +72,13 @@ class SiteIndex:
         (number,) = await self._redis.ask(question)
         return int(number)
 
-    async def note_spam(
-        self, before_ms: int, now_ms: int, first: int, count: int
+    async def note_held(
+        self, status: Held, before_ms: int, now_ms: int, first: int, count: int
     ) -> dict[str, int]:
-        """Some of the spam that was written before that time, oldest first, and since when each was
-        noted to be spam."""
-        spam, noted = self._keys.site("spam"), self._keys.site("spamseen")
-        old = ("ZRANGE", spam, "-inf", f"({before_ms}", "BYSCORE", "LIMIT", first, count)
+        """Some of the spam or pending comments that were written before that time, oldest first,
+        and since when each was noted to be that."""
+        held, noted = self._keys.site(status), self._keys.site(f"{status}seen")
+        old = ("ZRANGE", held, "-inf", f"({before_ms}", "BYSCORE", "LIMIT", first, count)
         (ids,) = await self._redis.ask_masters(old)
         if not ids:
             return {}
@@ -84,9 +88,9 @@ class SiteIndex:
         )
         return {id.decode(): int(at or now_ms) for id, at in zip(ids, since, strict=True)}
 
-    async def forget_noted_spam_but(self, ids: Container[str]) -> None:
-        """Forget all notes except these."""
-        noted = self._keys.site("spamseen")
+    async def forget_noted_but(self, status: Held, ids: Container[str]) -> None:
+        """Forget all notes of this status except these."""
+        noted = self._keys.site(f"{status}seen")
         (known,) = await self._redis.ask_masters(("ZRANGE", noted, 0, -1))
         if gone := [id for id in known if id.decode() not in ids]:
             await self._redis.change(("ZREM", noted, *gone))

@@ -5,6 +5,8 @@ Each is tried from one address, from a /48 of IPv6, and from fifty addresses."""
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx
@@ -13,6 +15,9 @@ import pytest
 
 from footfall.accounts.rules import account_mails, attempts, log_ins
 from footfall.driver.script_calls import Rate
+from footfall.errors import Busy, TooManyAtOnce
+from footfall.limits.clients import pool_client_of
+from footfall.model import Caller
 from tests.conftest import Sites
 from tests.support.mailing import settings_of
 from tests.support.receivers import MailServer, Receiver, mail_server, receiver
@@ -231,6 +236,86 @@ async def test_readers_of_one_page_are_not_kept_waiting_by_those_of_a_thousand(
     numbers = Counter[str]()
     answer, _ = await besieged(attackers, crawl, read)
     assert answer.json()["data"]["count"] == 1
+
+
+async def test_feeds_that_nobody_has_cached_do_not_keep_feed_readers_waiting(
+    make_site: Sites, attackers: list[str]
+) -> None:
+    """Who: a crawler that follows the feed of each page. What: asks for feeds all the time, of
+    pages that there are not. Instead: one is made at a time, and each client has its turn."""
+    site = await make_site()
+    await site.post("hello")
+
+    async def crawl(address: str, n: int) -> httpx.Response:
+        numbers[address] += 1
+        url = f"/api/comment/rss?path=/{n}/{numbers[address]}&format=json"
+        return await site.http.get(url, headers=by(address))
+
+    async def read() -> httpx.Response:
+        url = "/api/comment/rss?path=/p&format=json"
+        return await site.http.get(url, headers=by(HOME))
+
+    numbers = Counter[str]()
+    answer, _ = await besieged(attackers, crawl, read)
+    assert len(answer.json()["items"]) == 1
+
+
+async def test_long_comments_do_not_keep_people_from_writing(
+    make_site: Sites, attackers: list[str]
+) -> None:
+    """Who: somebody with many addresses, where nothing limits comments. What: writes the longest
+    ones, each of which takes long to render. Instead: texts are rendered in turn, by length."""
+    site = await make_site(IPQPS="0", COMMENT_LIMIT="0")
+
+    async def write(address: str, text: str) -> httpx.Response:
+        numbers[address] += 1
+        draft = {"comment": f"{text} {numbers[address]}", "url": f"/{address}", "nick": "Eve"}
+        return await site.http.post("/api/comment", json=draft, headers=by(address))
+
+    numbers = Counter[str]()
+    answer, _ = await besieged(
+        attackers, lambda address, n: write(address, "*a* " * 2_000), lambda: write(HOME, "hello")
+    )
+    assert answer.json()["errno"] == 0
+
+
+async def test_logins_by_other_services_that_are_begun_do_not_keep_others_from_theirs(
+    make_site: Sites, attackers: list[str], verifier: Receiver
+) -> None:
+    """Who: a robot. What: starts logins by another service and finishes none, each of which asks
+    that service. Instead: they are asked in turn for each client."""
+    server = "https://comments.example"
+    environ = {"OIDC_ISSUER": verifier.url, "OIDC_CLIENT_ID": "x", "SERVER_URL": server}
+    site = make_site.without_accounts(**environ)
+
+    async def begin(address: str, n: int) -> httpx.Response:
+        url = f"/api/oauth?type=oidc&redirect={server}/"
+        return await site.http.get(url, headers=by(address))
+
+    # What is served there is no login service, which each of them learns by asking.
+    answer, _ = await besieged(attackers, begin, lambda: begin(HOME, 0))
+    assert answer.json()["errmsg"].startswith("The login service is not responding")
+
+
+async def test_streams_of_strangers_leave_one_for_others(
+    make_site: Sites, attackers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: somebody who opens streams of live pages and reads none. What: as many as there may be.
+    Instead: each client has a share, and who has most gives way."""
+    site = await make_site()
+    streams = site.service.process.pools.streams
+    monkeypatch.setattr(streams, "capacity", 96)
+    monkeypatch.setattr(streams, "of_network", 32)
+    evicted = list[str]()
+    for n in range(200):
+        address = attackers[n % len(attackers)]
+        with suppress(TooManyAtOnce, Busy):
+            client = pool_client_of(Caller(address=address))
+            streams.enter(client, evict=partial(evicted.append, address))
+    reader = streams.enter(pool_client_of(Caller(address=HOME)), evict=lambda: None)
+    streams.leave(reader)
+    assert streams.taken <= 96
+    assert len(evicted) <= 1
 
 
 async def test_readers_behind_a_proxy_that_names_nobody_are_not_one_client(

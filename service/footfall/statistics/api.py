@@ -142,7 +142,7 @@ def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
     return [{name: key, "views": number} for key, number in ranked]
 
 
-async def csv_of_series(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
+async def as_table(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
     """The same as a table, for spreadsheets."""
     make = partial(_csv_of_series, statistics.reports, parsed)
     return tagged_by_body(await once_a_minute(statistics, ("csv", *astuple(parsed)), make, caller))
@@ -192,9 +192,14 @@ TOP = Fields(
 )
 
 
-async def top(statistics: Statistics, parsed: Top, caller: Caller) -> JsonObject:
-    pages = await statistics.reports.top(parsed.by, parsed.days, parsed.count)
-    return {"by": parsed.by, "days": parsed.days, "pages": [page._asdict() for page in pages]}
+async def top(statistics: Statistics, parsed: Top, caller: Caller) -> Fragment:
+    make = partial(_top, statistics.reports, parsed)
+    return Fragment(await once_a_minute(statistics, ("top", *astuple(parsed)), make, caller))
+
+
+async def _top(reports: Reports, parsed: Top) -> bytes:
+    pages = [page._asdict() for page in await reports.top(parsed.by, parsed.days, parsed.count)]
+    return orjson.dumps({"by": parsed.by, "days": parsed.days, "pages": pages})
 
 
 async def totals(site: Site, parsed: None, caller: Caller) -> Fragment:
@@ -285,7 +290,7 @@ VIEWS_ANSWER = AnswerSchema(
         },
     )
 )
-VIEWS_CSV_ANSWER = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
+CSV_ANSWER = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
 TOP_ANSWER = AnswerSchema(
     object_of(
         by=TEXT,
@@ -315,15 +320,7 @@ ERASED_PAGE_ANSWER = AnswerSchema(object_of(path=TEXT))
 AS_PEOPLE_ANSWER = AnswerSchema(list_of(TEXT))
 ROWS = (
     Row("statistics_read", "GET", "/statistics", SERIES, PUBLIC_SERIES, VIEWS_ANSWER, series),
-    Row(
-        "statistics_csv",
-        "GET",
-        "/statistics.csv",
-        SERIES,
-        PUBLIC_SERIES,
-        VIEWS_CSV_ANSWER,
-        csv_of_series,
-    ),
+    Row("statistics_csv", "GET", "/statistics.csv", SERIES, PUBLIC_SERIES, CSV_ANSWER, as_table),
     Row("statistics_top", "GET", "/statistics/top", TOP, PUBLIC_TOP, TOP_ANSWER, top),
     Row(
         "statistics_totals",

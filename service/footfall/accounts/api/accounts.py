@@ -32,7 +32,7 @@ from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integer, Text
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
-from ..rules import accounts, mail_change, reauthentication, registration
+from ..rules import accounts, attempts, mail_change, reauthentication, registration
 from ..rules.accounts import Changes
 from ..rules.captcha import Proof
 from ..rules.mails import canonical, is_mail
@@ -178,6 +178,8 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
         role = parsed.role if parsed.id else None
     try:
         await reauthentication.require_for(comments, id, changes, role, parsed.proof, caller)
+        if not caller.viewer.is_administrator:
+            await attempts.edit(comments.accounts.buckets, caller)
         is_own = id == account.id
         if (
             is_own

@@ -33,6 +33,8 @@ PROOF_RATE = Rate(1 / 10, 60)
 REGISTRATION_RATE = Rate(1 / 300, 60)
 # Emails that a stranger can cause: password resets, and others for an account.
 MAILING_RATE = Rate(1 / 300, 20)
+# Changes of the own account, each of which is shown on all pages where it wrote.
+PROFILE_RATE = Rate(1 / 30, 60)
 # Successful logins to one account, which otherwise cost nothing: each occupies a hashing thread.
 SUCCESS_RATE = Rate(1 / 10, 60)
 
@@ -113,6 +115,12 @@ async def prove(tokens: TokenBuckets, caller: Caller) -> Attempt:
 async def mail(tokens: TokenBuckets, caller: Caller) -> None:
     """Count a request that sends an email to any address. Raises TooManyAttempts."""
     await _taken(tokens, _of_address(caller, "mail ", MAILING_RATE))
+
+
+async def edit(tokens: TokenBuckets, caller: Caller) -> None:
+    """Count a change of the own account, by this login: who has found one of an account's tokens
+    uses up no other's. Raises TooManyAttempts."""
+    await _taken(tokens, [Bucket(f"profile {caller.viewer.session}", PROFILE_RATE)])
 
 
 def _of_address(caller: Caller, purpose: str, rate: Rate) -> list[Bucket]:

@@ -325,7 +325,32 @@ async def test_a_mailbox_that_is_filled(
         for mail in ("new@example.com", "NEW@Example.com", " New@example.com") * 3
     ]
     assert len(await mailed(site, mails)) == account_mails.MAIL_RATE.capacity
-    assert "Too many attempts" in answers[-1]["errmsg"]
+    assert "Too many emails were sent to this address. Open the link" in answers[-1]["errmsg"]
+
+
+async def test_registrations_of_others_that_use_up_somebodys_emails(
+    site: Site, mails: MailServer
+) -> None:
+    """Who: somebody who wants to keep another one out. What: registers with the other's address
+    until it gets no more emails, so that the other cannot register. Instead: each link that was
+    mailed lets the owner of the address choose name and password; the stranger's are worth
+    nothing, and serve for no account."""
+    victim = {"display_name": "Vic", "email": "vic@example.com", "password": "vic's own words"}
+    for n in range(account_mails.MAIL_RATE.capacity):
+        stranger = {**victim, "display_name": f"Fool {n}", "password": f"a stranger's {n}"}
+        assert (await site.send("POST", "/api/user", stranger))["errno"] == 0
+    refused = await site.send("POST", "/api/user", victim)
+    assert "Open the link in one of them" in refused["errmsg"]
+    tokens = [token_in(mail) for _, mail in await mailed(site, mails)]
+    body = {"token": tokens[0], "password": victim["password"]}
+    assert (await site.send("PUT", "/api/verification", body))["errmsg"] == "Wrong password"
+    weak = {**body, "display_name": "Vic", "password": "short"}
+    assert (await site.send("PUT", "/api/verification", weak))["errno"] == 1001
+    assert await site.send("PUT", "/api/verification", {**body, "display_name": "Vic"}) == DONE
+    known = (await log_in(site, victim))["data"]
+    assert (known["display_name"], known["type"]) == ("Vic", "guest")
+    late = {"token": tokens[1], "password": "a stranger's 1"}
+    assert (await site.send("PUT", "/api/verification", late))["errno"] != 0
 
 
 async def test_a_service_that_mails_everybody(site: Site, mails: MailServer) -> None:

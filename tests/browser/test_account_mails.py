@@ -134,6 +134,28 @@ def log_in_by_code(page: Page, password: str, code: str) -> None:
 
 @pytest.mark.rare
 @sizes
+def test_the_owner_of_an_address_with_which_somebody_else_registered_chooses_anew(
+    mailing: Mailing, new_visitor: NewVisitor, size: dict[str, Any]
+) -> None:
+    page, url = new_visitor(**size).page, mailing.service.url
+    page.goto(f"{url}/ui/login?next=profile")
+    register(page)
+    page.goto(mailing.link())
+    page.get_by_label("Somebody else asked for this account").check()
+    expect(page.get_by_text("At least eight characters")).to_be_visible()
+    fits(page)
+    fill(page, Name="Maria", Password="three brown teapots")
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("Address confirmed")).to_be_visible()
+    page.get_by_role("link", name="Log in").click()
+    log_in(page, "three brown teapots")
+    expect(page.get_by_role("heading", name="Comments")).to_be_visible()
+    page.goto(f"{url}/ui/profile")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Maria")
+
+
+@pytest.mark.rare
+@sizes
 def test_an_account_is_confirmed_and_its_lost_password_found_again(
     mailing: Mailing, new_visitor: NewVisitor, size: dict[str, Any]
 ) -> None:

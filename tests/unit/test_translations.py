@@ -12,6 +12,7 @@ from babel import Locale
 
 from footfall import errors
 from footfall.accounts.rules.ban_list import NOT_BANNABLE, OF_EVERYBODY
+from footfall.accounts.rules.registration import MAILED_ALREADY
 from footfall.http.translations import FOLDER, LOCALES, languages, translate, translations
 
 LANGUAGES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "en")
@@ -44,6 +45,7 @@ def said() -> frozenset[str]:
         {
             *(each.text for each in classes if each.text),
             *raised(),
+            MAILED_ALREADY,
             NOT_BANNABLE,
             OF_EVERYBODY,
             *errors.FieldTooLong.FIELDS.values(),

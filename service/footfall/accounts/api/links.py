@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from ...errors import Denied
 from ...http.fetch_metadata import require_navigation
-from ...http.params import RawRequest
+from ...http.params import MAX_NICK, RawRequest
 from ...http.response import Response
+from ...markup import safe_nick
 from ...model import Caller
 from ...site import Accounts, Comments
 from ...table import schemas
@@ -89,17 +90,24 @@ async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
+    """With a `nick`, it and the password are new."""
+
     token: str
     password: str
+    nick: str
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Confirmation":
-        return cls(values["token"], values["password"])
+        return cls(values["token"], values["password"], safe_nick(values["display_name"]))
 
 
 CONFIRMATION = Fields(
     Confirmation.of,
-    (_LINK_TOKEN, Text("password", "Chosen, or the account's", MAX_PASSWORD_CHARACTERS)),
+    (
+        _LINK_TOKEN,
+        Text("password", "Chosen, or the account's", MAX_PASSWORD_CHARACTERS),
+        Text("display_name", "If somebody else registered: the name to have instead", MAX_NICK),
+    ),
 )
 
 
@@ -109,7 +117,8 @@ async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> s
     if "." in parsed.token:
         await mail_change.confirm(comments, parsed.token, parsed.password, caller)
     else:
-        await registration.confirm(comments.accounts, parsed.token, parsed.password, caller)
+        token, password = parsed.token, parsed.password
+        await registration.confirm(comments.accounts, token, password, caller, parsed.nick)
     return ""
 
 

@@ -2,8 +2,9 @@
 
 If emails are confirmed, a registration is only a link that is sent to its address and contains all
 of it: until it is opened, it occupies no address, and after a day it is forgotten. The link asks
-for the password. So nobody who opens a stranger's link gets an account whose password the stranger
-knows.
+for the password, or for a new name and password. So nobody who opens a stranger's link gets an
+account whose password the stranger knows; and strangers who register with somebody's address, until
+it gets no more emails, do not keep its owner out: each of these links serves.
 """
 
 import secrets
@@ -13,7 +14,14 @@ import orjson
 
 from ...comments.rules.admission import AccountRules
 from ...comments.store.ids import SHORT
-from ...errors import LinkExpired, RegistrationClosed, UserExists, WrongPassword, WrongSetupCode
+from ...errors import (
+    LinkExpired,
+    RegistrationClosed,
+    TooManyAttempts,
+    UserExists,
+    WrongPassword,
+    WrongSetupCode,
+)
 from ...limits.clients import known_client, pool_client_of
 from ...model import Account, Caller, Credentials, Role
 from ...notify.account_mail import AccountMail
@@ -26,6 +34,11 @@ from .mails import canonical
 
 # How long a registration can be confirmed.
 CONFIRM_SECONDS = 24 * 3600
+
+MAILED_ALREADY = (
+    "Too many emails were sent to this address. Open the link in one of them, which is valid for a "
+    "day, and choose a password there; or try again {wait}."
+)
 
 # What an account may become as the first of all, and as any other; None: nothing.
 Openings = tuple[Account | None, Account | None]
@@ -59,7 +72,8 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
     asks = accounts.mails.confirms and not await _is_owners(accounts, openings)
     if asks:
         await _require_free(accounts, openings, account)
-        await accounts.mails.require_turn("register", canonical(account.mail))
+        if wait_ms := await accounts.mails.wait_ms("register", canonical(account.mail)):
+            raise TooManyAttempts(wait_ms, MAILED_ALREADY)
     password = ""
     if any(openings):
         password = await accounts.process.passwords.hash(
@@ -72,19 +86,24 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
     return asks
 
 
-async def confirm(accounts: Accounts, token: str, password: str, caller: Caller) -> None:
-    """Create the account of this link, for a person who knows its password.
+async def confirm(
+    accounts: Accounts, token: str, password: str, caller: Caller, nick: str = ""
+) -> None:
+    """Create the account of this link, for a person who knows its password; or with a new `nick`
+    and password, for one who did not register, but has the link.
 
-    Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
-    UserExists, Busy.
+    Raises TooManyAttempts, LinkExpired, WrongPassword, BadRequest, Banned, RegistrationClosed,
+    WrongSetupCode, UserExists, Busy.
     """
     made = await attempts.attempt(accounts.buckets, caller)
     held = await held_by(accounts.store, token)
     asked = orjson.loads(held.what)
     await accounts.bans.require_none(caller, asked["mail"])
-    client = known_client(f"registration {token}")
-    is_right, _ = await accounts.process.passwords.verify(password, asked["password"], client)
-    if not is_right:
+    client, passwords = known_client(f"registration {token}"), accounts.process.passwords
+    if nick:
+        hashed = await passwords.hash(password, asked["mail"], client)
+        asked |= {"nick": nick, "link": "", "password": hashed}
+    elif not (await passwords.verify(password, asked["password"], client))[0]:
         raise WrongPassword()
     account = new_account(accounts.process, asked["nick"], asked["mail"], "guest", asked["link"])
     openings = accounts.rules.openings(account, setup_code="")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from footfall.driver.script_calls import Rate
+from footfall.notifications.rules import recipients
 from tests.conftest import ADMIN, EVE, Site, Sites
 from tests.support.receivers import MailServer
 from tests.web.test_outbox import OWNER, addresses, mailing, settle, texts_of, told
@@ -54,6 +56,33 @@ async def test_a_person_mailed_under_many_spellings(
     assert len(mails.came) == 2
     assert site.service.process.metrics.deliveries.totals()["dropped"] == len(names) - 2
     assert await site.store.outbox.depth() == (0, 0, 0, 0, 0)
+
+
+async def test_many_people_mailed_by_one_stranger(
+    make_site: Sites, mails: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: an advertiser. What: replies to everybody who has left an email, each time with another
+    address of a /48, so that the site's mail server sends the advertisement to all of them, until
+    nobody takes its emails any longer. Instead: the replies of a /48 cause so many emails, and no
+    more; a moderator's all reach their readers."""
+    monkeypatch.setattr(recipients, "SENDER_RATE", Rate(1 / 60, 3))
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    for n in range(6):
+        root = await site.post(f"question {n}", mail=f"reader{n}@example.com")
+        reply = {"comment": f"buy {n}", "url": "/p", "nick": "Eve", "pid": root["objectId"]}
+        answer = await site.http.post(
+            "/api/comment",
+            json={**reply, "rid": root["objectId"]},
+            headers={"x-forwarded-for": f"2001:db8:8:{n}::1"},
+        )
+        assert answer.json()["errno"] == 0
+    await settle(site, delivery)
+    assert len(mails.came) == 3
+    for n in range(6):
+        root = await site.post(f"another {n}", mail=f"other{n}@example.com")
+        await site.reply(root, f"answer {n}", by=ADMIN)
+    await settle(site, delivery)
+    assert len(mails.came) == 9
 
 
 @pytest.mark.parametrize("mail", ["v@[192.0.2.1]", "v@192.0.2.1", "v@3221225985"])

@@ -149,23 +149,63 @@ async def test_a_client_that_does_not_read_is_disconnected(
         await served.wait_for_nobody()
 
 
+OFFER = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk")
+VIEW = b'{"path": "/h2/", "type": "time"}'
+A_VIEW = request("POST", "/article", VIEW, *OFFER)
+CHUNKED = (
+    request("POST", "/article", b"", *OFFER, "Transfer-Encoding: chunked")
+    + b"%x\r\n%b\r\n0\r\n\r\n" % (len(VIEW), VIEW)
+)
+UPGRADES = {
+    "h2c": [A_VIEW],
+    "in pieces": [A_VIEW[:40], A_VIEW[40:90], A_VIEW[90:-10], A_VIEW[-10:]],
+    "byte by byte": [A_VIEW[n : n + 1] for n in range(len(A_VIEW))],
+    "after another": [request("GET", "/article?path=/h2/") + A_VIEW],
+    "before another": [A_VIEW + request("GET", "/article?path=/h2/")],
+    "chunked": [CHUNKED],
+    "websocket": [request("POST", "/article", VIEW, "connection: upgrade", "UPGRADE: websocket")],
+    "two offers": [request("POST", "/article", VIEW, *OFFER, "Upgrade: TLS/1.0")],
+    "a comment": [request("POST", "/comment", b'{"url": "/h2/", "comment": "x"}', *OFFER)],
+    "through ASGI": [request("POST", "/article", VIEW, *OFFER, "Authorization: Bearer x")],
+    "of GET": [request("GET", "/article?path=/h2/", b"", *OFFER)],
+    "as HTTP/1.0": [A_VIEW.replace(b"HTTP/1.1\r\nHost: a\r\n", b"HTTP/1.0\r\nHost: a\r\n")],
+}
+
+
+@BOTH
+@pytest.mark.parametrize("kind", UPGRADES)
+async def test_an_offer_of_another_protocol_is_ignored(
+    url: str, home: Path, is_fast: bool, kind: str
+) -> None:
+    """As curl --http2 and Java's HttpClient send it by default."""
+    async with serve(url, home / f"u{is_fast}", is_fast=is_fast) as served:
+        received, _ = await served.exchange(UPGRADES[kind])
+        answers = received.split(b"HTTP/1.1 ")[1:]
+        assert [answer[:3] for answer in answers] == [b"200"] * (2 if "another" in kind else 1)
+        if kind not in ("of GET", "a comment"):
+            read, _ = await served.exchange([request("GET", "/article?path=/h2/")])
+            assert read.endswith(b"\r\n\r\n1")
+
+
 @BOTH
 async def test_a_body_after_an_upgrade_is_no_request(url: str, home: Path, is_fast: bool) -> None:
     async with serve(url, home / f"g{is_fast}", is_fast=is_fast) as served:
         inner = request("GET", "/article?path=/smuggled")
-        outer = request(
-            "POST",
-            "/token",
-            b"",
-            "Connection: upgrade",
-            "Upgrade: h2c",
-            f"Content-Length: {len(inner)}",
-        )
+        length = f"Content-Length: {len(inner)}"
+        outer = request("POST", "/token", b"", "Connection: upgrade", "Upgrade: h2c", length)
         for chunks in ([outer, inner], [outer + inner]):
-            received, end = await served.exchange(chunks)
+            received, _ = await served.exchange(chunks)
             assert received.count(b"HTTP/1.1 ") == 1
-            assert b"connection: close" in received
-            assert end != "open"
+
+
+@BOTH
+async def test_a_tunnel_is_refused(url: str, home: Path, is_fast: bool) -> None:
+    async with serve(url, home / f"c{is_fast}", is_fast=is_fast) as served:
+        tunnel = b"CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n"
+        received, end = await served.exchange([tunnel + request("GET", "/article?path=/x")])
+        assert received.count(b"HTTP/1.1 ") == 1
+        assert received[9:12] in (b"400", b"404", b"405")
+        assert end != "open"
 
 
 @BOTH

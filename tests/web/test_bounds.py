@@ -65,8 +65,8 @@ RATES = {
     "IPQPS": (
         "comments and edits: CPU, notifications, emails to those they reply to",
         "one in `IPQPS` seconds",
-        "32 times that; a recipient gets `MAIL_RATE` an hour",
-        "`COMMENT_LIMIT`",
+        "32 times that; but 60 emails to readers at once, then one a minute",
+        "`COMMENT_LIMIT`; a reader gets `MAIL_RATE` emails an hour",
     ),
     "COMMENT_LIMIT": (
         "Redis's memory and disk for comments",

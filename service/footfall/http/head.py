@@ -148,12 +148,17 @@ class _Lines:
         self._is_in_head = False
 
 
+def new_parser(protocol: object) -> httptools.HttpRequestParser:
+    """As uvicorn's parser is."""
+    parser = httptools.HttpRequestParser(protocol)
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    return parser
+
+
 def all_headers(received: bytes, number: int) -> list[tuple[bytes, bytes]]:
     """The headers of the request with this number, from 0, in bytes that start with a request."""
     lines = _Lines()
-    parser = httptools.HttpRequestParser(lines)
-    # As uvicorn's parser is.
-    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    parser = new_parser(lines)
     # The connection's own parser meets the same errors.
     with suppress(httptools.HttpParserError, httptools.HttpParserUpgrade):
         parser.feed_data(received)

@@ -24,7 +24,7 @@ from ..errors import TooLong, Unavailable, Unreadable
 from .body import AS_JSON, JSON, kind_of
 from .client import Headers, headers_of, is_allowed
 from .connection import Connection
-from .head import UNUSUAL, DecidingHeaders, all_headers, has_path
+from .head import UNUSUAL, DecidingHeaders, all_headers, has_path, new_parser
 
 # URL and headers together: the limit of Node.js, and so of Waline.
 MAX_HEAD_BYTES = 16 * 1024
@@ -77,6 +77,7 @@ class HttpProtocol(Connection):
         "_received",
         "_peculiar",
         "_prepared",
+        "_without_upgrade",
         "head",
         "on_header",
     )
@@ -104,6 +105,8 @@ class HttpProtocol(Connection):
         # complete in them before this one.
         self._received = b""
         self._completed = 0
+        # The head of a request that is read again, because it has an Upgrade.
+        self._without_upgrade = b""
         # True while uvicorn does not know the request.
         self._is_held = False
         self.url = self._body = b""
@@ -143,8 +146,8 @@ class HttpProtocol(Connection):
             self.parser.feed_data(data)
         except httptools.HttpParserError:
             self._refuse_unreadable()
-        except httptools.HttpParserUpgrade:
-            self._unsupported_upgrade_warning()
+        except httptools.HttpParserUpgrade as pause:
+            self._read_on(data[pause.args[0] :])
         if not (self.is_between or self.is_discarding):
             self._check_unfinished(data)
         self._received = b""
@@ -202,11 +205,37 @@ class HttpProtocol(Connection):
         if not self._has_one_host():
             self._is_held = False
             self.refuse(Unreadable(NO_HOST))
+        elif b"upgrade" in self.head and self._is_upgrade():
+            self._without_upgrade = self._plain_head()
+            # Until the parser pauses, which is before the body.
+            self._is_held, self.is_refused = False, True
         elif b"transfer-encoding" in self.head:
             self._collect_all()
             # Headers that the parser finds from now on are trailers, which the service ignores.
             self._headers.ignore()
             self._pass_on()
+
+    def _is_upgrade(self) -> bool:
+        return self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+
+    def _plain_head(self) -> bytes:
+        """The head of this request without the header Upgrade, which a server may ignore (RFC 9110,
+        section 7.8): clients offer HTTP/2 with it, and the parser would not read their bodies."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%b: %b" % line for line in self.all_headers() if line[0] != b"upgrade"]
+        return b"\r\n".join([*lines, b"", b""])
+
+    def _read_on(self, rest: bytes) -> None:
+        """Read a request again without its Upgrade, and what came after its head."""
+        head, self._without_upgrade = self._without_upgrade, b""
+        if not head:
+            return self._unsupported_upgrade_warning()
+        self.is_refused, self.is_between = False, True
+        self.parser = new_parser(self)
+        self.url = b""
+        self.head.clear()
+        self.data_received(head + rest)
 
     def _has_one_host(self) -> bool:
         """Does the request have exactly one valid Host (RFC 9112, section 3.2)? HTTP/1.0 need
@@ -286,7 +315,7 @@ class HttpProtocol(Connection):
     def _note_asgi(self) -> None:
         self.is_in_body = True
         if self.parser.should_upgrade():
-            # After an upgrade llhttp parses nothing more, not even the body.
+            # After CONNECT llhttp parses nothing more, not even the body.
             self.is_closing_soon = self.is_discarding = True
         if self.is_closing_soon:
             self.cycle.keep_alive = False

@@ -13,6 +13,7 @@ from email.utils import formatdate
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
+from ..model import Comment
 from .comment_letters import (
     News,
     OwnerLinks,
@@ -205,7 +206,7 @@ class Recipients(Protocol):
     """The recipients of emails (notifications/rules/recipients.py). `is_counted`: by an earlier
     attempt. Where the owner may not be mailed of a comment now, it is for the next digest."""
 
-    async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing: ...
+    async def ask(self, mail: str, about: Comment, is_counted: bool) -> Unsubscribing: ...
 
     async def may_mail_owner(self, id: str, *, waits: bool) -> bool: ...
 
@@ -291,10 +292,12 @@ class ReaderMail:
 
     async def send(self, notification: Notification) -> None:
         assert notification.parent is not None
-        to, thread = notification.parent.mail or "", notification.about.root
-        replies = await self._recipients.ask(to, thread, notification.attempts > 0)
+        to, about = notification.parent.mail or "", notification.about
+        replies = await self._recipients.ask(to, about, notification.attempts > 0)
         if not replies.may_get:
-            raise Dropped("the recipient has unsubscribed or reached MAIL_RATE")
+            raise Dropped(
+                "the recipient has unsubscribed or reached MAIL_RATE, or its author mails too many"
+            )
         letter = partial(reader_letter, self._composer.words, notification, replies)
         message = await self._composer.message([to], notification, letter)
         if replies.of_thread:

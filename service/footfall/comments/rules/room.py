@@ -73,6 +73,8 @@ class CommentRoom:
         """Read how much is taken. Raises StoreUnavailable."""
         if self._setting is None:
             self.limit = _default(await self._facts())
+        if not self.limit:
+            return
         await self._scale.refresh(READ_SECONDS)
         if size := self._scale.reading:
             self._number = size.comments.number

@@ -16,6 +16,8 @@ from ...accounts.store.accounts import AccountStore
 from ...driver.keys import digest
 from ...driver.script_calls import Rate
 from ...limits.buckets import Bucket, TokenBuckets
+from ...model import Comment, Viewer
+from ...netaddr import limit_key, network_key
 from ...notify.comment_letters import Unsubscribing
 from ...notify.mail import address_of
 from ...notify.notification import Failed
@@ -23,6 +25,9 @@ from ..store.digest import Digest
 from ..store.unsubscribed import Unsubscribed
 
 HOUR_SECONDS = 3600
+# Emails that the replies of an address, or of a /48, cause: a stranger writes to many people in
+# the site's name.
+SENDER_RATE = Rate(1 / 60, 60)
 GMAIL = ("gmail.com", "googlemail.com")
 # A host by its number can be written in any number of ways.
 _NUMBERED_HOST = re.compile(r"@\[|[@.]\d+$")
@@ -64,22 +69,31 @@ class Recipients:
         self._rate = Rate(an_hour / HOUR_SECONDS, an_hour) if an_hour else None
         self.address = address
 
-    async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing:
+    async def ask(self, mail: str, about: Comment, is_counted: bool) -> Unsubscribing:
         """A retry does not count again. Raises Failed for an invalid email address;
         StoreUnavailable."""
         try:
             recipient = recipient_of(mail)
         except ValueError as error:
             raise Failed(str(error), is_final=True) from None
-        who = digest(recipient)
+        who, thread = digest(recipient), about.root
         if await self._unsubscribed.has(who, thread):
             return Unsubscribing(may_get=False)
-        limits = [Bucket(f"reply {recipient}", self._rate)] if self._rate else []
-        if not is_counted and await self._buckets.retry_after(limits):
+        limits = [] if is_counted else await self._limits(recipient, about)
+        if await self._buckets.retry_after(limits):
             return Unsubscribing(may_get=False)
         if not self.address:
             return Unsubscribing(may_get=True)
         return Unsubscribing(True, await self._link(who, thread), await self._link(who, ""))
+
+    async def _limits(self, recipient: str, about: Comment) -> list[Bucket]:
+        """Those of the recipient, and of who has replied unless that is a moderator."""
+        limits = [Bucket(f"reply {recipient}", self._rate)] if self._rate else []
+        author = await self._accounts.by_id(about.account) if about.account else None
+        if about.address and not Viewer(author.account if author else None).is_moderator:
+            client = limit_key(about.address)
+            limits.append(Bucket(f"replies by {network_key(client) or client}", SENDER_RATE))
+        return limits
 
     async def may_mail_owner(self, id: str, *, waits: bool) -> bool:
         """May this comment be emailed to the owner now? Otherwise it joins the next digest, as does

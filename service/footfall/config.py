@@ -57,6 +57,13 @@ class ProcessSettings(FromEnvironment):
         seconds,
         "Seconds after SIGTERM in which /readyz returns 503 and requests are still answered",
     )
+    hang_seconds: int = env(
+        "HANG_SECONDS",
+        "10",
+        number(0, 3600),
+        "With several WORKERS: kill one whose event loop has stood still for so long, and start "
+        "another; 0: never",
+    )
     log_format: str = env(
         "LOG_FORMAT", "text", one_of("text", "json"), "Log lines as text, or as JSON objects"
     )

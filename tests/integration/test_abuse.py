@@ -152,10 +152,9 @@ async def test_a_client_that_does_not_read_is_disconnected(
 OFFER = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk")
 VIEW = b'{"path": "/h2/", "type": "time"}'
 A_VIEW = request("POST", "/article", VIEW, *OFFER)
-CHUNKED = (
-    request("POST", "/article", b"", *OFFER, "Transfer-Encoding: chunked")
-    + b"%x\r\n%b\r\n0\r\n\r\n" % (len(VIEW), VIEW)
-)
+CHUNKED = request(
+    "POST", "/article", b"", *OFFER, "Transfer-Encoding: chunked"
+) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(VIEW), VIEW)
 UPGRADES = {
     "h2c": [A_VIEW],
     "in pieces": [A_VIEW[:40], A_VIEW[40:90], A_VIEW[90:-10], A_VIEW[-10:]],

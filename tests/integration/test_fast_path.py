@@ -503,7 +503,7 @@ async def test_an_answer_that_cannot_be_said_is_an_error_and_no_hang(
 
 
 @pytest.mark.usefixtures("equal_chance")
-async def test_both_answer_alike_whatever_is_sent(url: str, home: Path) -> None:
+async def test_all_answer_alike_whatever_is_sent(url: str, home: Path) -> None:
     loop = asyncio.get_running_loop()
     async with pair(url, home) as both:
         await seed(both)

@@ -21,7 +21,7 @@ from tests.conftest import Site, server_of
 from tests.support.proxy import Proxy
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
-from tests.support.workers import both_answer
+from tests.support.workers import all_answer
 
 ON = ("valkey",)
 
@@ -138,7 +138,7 @@ def test_what_one_worker_is_refused_all_workers_know(own: Path) -> None:
         serving(own / "s", REDIS_URL=redis.url, WORKERS="2") as served,
         redis.admin() as admin,
     ):
-        both_answer(served)
+        all_answer(served)
         admin.config_set("maxmemory", 1)
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).status_code == 503
         assert findings() == {True}
@@ -283,7 +283,7 @@ def test_a_second_signal_does_not_wait(own: Path, workers: str) -> None:
         wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 200, "it to be ready")
         if workers == "2":
             # Two signals that come before a worker can answer are one to it.
-            both_answer(served)
+            all_answer(served)
         served.process.send_signal(signal.SIGTERM)
         wait_until(is_draining, "all to drain")
         try:

@@ -21,7 +21,7 @@ from tests.support.sentinels import Group, group
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
 from tests.support.sites import safety_of
-from tests.support.workers import both_answer
+from tests.support.workers import all_answer
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_it_is_logged_once_when_redis_goes_and_once_when_it_is_back(
 ) -> None:
     with serving(own / "s", REDIS_URL=server.url, WORKERS=workers) as served:
         if workers == "2":
-            both_answer(served)
+            all_answer(served)
         server.kill()
         # Whichever worker takes them.
         assert {count(served)[0] for _ in range(40)} == {503}

@@ -15,7 +15,7 @@ from tests.support.clusters import RealCluster
 from tests.support.rotating import Rotating, let_in, refused, rotating, takes_the_new_one, until
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import serving
-from tests.support.workers import ask, ask_plainly, both_answer, workers
+from tests.support.workers import all_answer, ask, ask_plainly, workers
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_workers_take_the_new_password_but_else_what_their_service_was_started_w
     name.write_text("The first name")
     environ = {"REDIS_URL_FILE": str(url), "SITE_NAME_FILE": str(name)}
     with serving(own / "s", "--workers", "2", **environ) as served:
-        both_answer(served)
+        all_answer(served)
 
         def statuses() -> set[int]:
             return {ask(served, "GET", "/article?path=/a")[0] for _ in range(8)}
@@ -110,5 +110,5 @@ def test_workers_take_the_new_password_but_else_what_their_service_was_started_w
         first, *_ = before = workers(served)
         os.kill(first, signal.SIGKILL)
         wait_until(lambda: workers(served) - before, "another worker")
-        both_answer(served)
+        all_answer(served)
         assert all(b"The first name" in ask_plainly(served, "GET", "/") for _ in range(8))

@@ -25,7 +25,7 @@ from footfall.driver import private_server
 from tests.support.requirements import program
 from tests.support.servers import free_port, program_of, wait_until
 from tests.support.serving import Serving, serving
-from tests.support.workers import children_of, workers
+from tests.support.workers import children_of, is_alive, workers
 
 
 @pytest.fixture
@@ -52,14 +52,6 @@ def child_of(served: Serving) -> int:
     with Redis(unix_socket_path=str(served.directory / "data/redis.sock")) as client:
         info: dict[str, int] = client.info("server")
         return info["process_id"]
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return status != "Z"
 
 
 @pytest.mark.parametrize("is_loading", [True, False])

@@ -13,7 +13,7 @@ from footfall import __version__
 from tests.support.collector import Collector, collecting
 from tests.support.servers import RealServer, free_port, program_of, running
 from tests.support.serving import SOURCES, Serving, serving
-from tests.support.workers import both_answer
+from tests.support.workers import all_answer
 
 CALLER, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TRACEPARENT = f"00-{CALLER}-{SPAN}-01"
@@ -91,7 +91,7 @@ def test_spans_that_are_not_sent_yet_are_sent_at_the_end_by_every_worker(
         "WORKERS": "2",
     }
     with serving(directory, **environ, **data_set) as served:
-        both_answer(served)
+        all_answer(served)
         # The kernel draws a worker for each connection; that 40 draw the same is one in 10^11.
         with httpx.Client(headers={"connection": "close"}) as client:
             for _ in range(40):

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
-from tests.support.workers import ask, ask_plainly, both_answer, workers
+from tests.support.workers import all_answer, ask, ask_plainly, workers
 
 REQUESTS = "footfall_requests_total"
 # Routes by which these tests look at the service.
@@ -25,7 +25,7 @@ RISING = ("_total", "_count", "_sum", "_bucket")
 @pytest.fixture
 def served(directory: Path, data_set: dict[str, str]) -> Iterator[Serving]:
     with serving(directory, WORKERS="2", **data_set) as served:
-        both_answer(served)
+        all_answer(served)
         yield served
 
 
@@ -107,7 +107,7 @@ def test_the_process_of_each_worker_is_told_and_a_new_one_in_place_of_a_dead_one
     (first, _) = sorted(workers(served))
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: len(workers(served) - {first}) == 2, "another worker")
-    both_answer(served)
+    all_answer(served)
     # A process that is no more would tell nothing.
     assert processes(served, "process_start_time_seconds").keys() == names
     assert processes(served, "footfall_worker_restarts_total") == {
@@ -154,7 +154,7 @@ def test_no_total_falls_while_workers_are_killed_under_load(served: Serving) -> 
             wait_until(partial(has_answered, answered + 50), "some requests")
             os.kill(victim, signal.SIGKILL)
             wait_until(partial(is_replaced, victim), "another worker")
-            both_answer(served)
+            all_answer(served)
     finally:
         is_over.set()
         loading.join()

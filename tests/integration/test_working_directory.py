@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.serving import serving
-from tests.support.workers import both_answer
+from tests.support.workers import all_answer
 
 
 @pytest.mark.rare
@@ -14,4 +14,4 @@ def test_no_folder_of_the_working_directory_is_imported(directory: Path) -> None
         (directory / name).mkdir(parents=True)
         (directory / name / "__init__.py").write_text(f"raise SystemExit('{name} was imported')")
     with serving(directory, "--workers", "2") as served:
-        both_answer(served)
+        all_answer(served)

@@ -24,6 +24,14 @@ def children_of(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def is_alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return status != "Z"
+
+
 def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -75,10 +83,12 @@ def ask_plainly(served: Serving, method: str, target: str) -> bytes:
         return connection.getresponse().read()
 
 
-def both_answer(served: Serving) -> None:
-    """Wait until both workers answer: the banner is printed when the first one listens."""
+def all_answer(served: Serving, number: int = 2) -> None:
+    """Wait until all workers answer: the banner is printed when the first one listens."""
 
     def do_answer() -> bool:
-        return len({ask(served, "GET", "/livez")[2] for _ in range(10)}) == 2
+        with contextlib.suppress(ConnectionError):
+            return len({ask(served, "GET", "/livez")[2] for _ in range(10 * number)}) == number
+        return False
 
-    wait_until(do_answer, "both workers to answer")
+    wait_until(do_answer, "all workers to answer")

@@ -6,15 +6,75 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn, cast
 
 import pytest
 
 from footfall.driver.private_server import CannotStart
 from footfall.server import workers
+
+
+def pool_of(ticks: Sequence[int] = (), hang_seconds: int = 0) -> workers.Pool:
+    """With one worker, which has ticked so often at each look at it."""
+    seen = iter(ticks)
+
+    def look() -> list[int]:
+        try:
+            return [next(seen)]
+        except StopIteration:
+            raise EOFError from None
+
+    metrics: Any = SimpleNamespace(ticks=SimpleNamespace(by_worker=look))
+    return workers.Pool(workers.Told(b"", []), metrics, hang_seconds, end_seconds=60)
+
+
+class Worker:
+    pid = 1
+
+    def __init__(self) -> None:
+        self.signals = list[int]()
+
+    def send_signal(self, number: int) -> None:
+        self.signals.append(number)
+
+
+@pytest.mark.parametrize(
+    ("ticks", "is_killed"),
+    [
+        # It starts, however long that takes.
+        ([5] * 50, False),
+        ([0, 1, 2, 3, 4, 5, 6], False),
+        # A long pause, as of a collection of garbage, and another one.
+        ([0, 1, 1, 1, 2, 2, 2, 3], False),
+        ([0, 1, 1, 1, 1], True),
+        ([7, 8, 9, 9, 9, 9], True),
+    ],
+)
+async def test_a_worker_that_stands_still_for_so_many_looks_is_killed(
+    monkeypatch: pytest.MonkeyPatch, ticks: list[int], is_killed: bool
+) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0)
+    pool, worker = pool_of(ticks, hang_seconds=3), Worker()
+    pool._running.add(cast(Any, worker))
+    with nullcontext() if is_killed else pytest.raises(EOFError):
+        async with asyncio.timeout(60):
+            await pool._watch(cast(Any, worker), 0)
+    assert worker.signals == ([signal.SIGKILL] if is_killed else [])
+    assert pool.is_answering != is_killed
+
+
+async def test_no_worker_is_watched_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0)
+    pool, worker = pool_of([0, 1, *[1] * 99]), Worker()
+    pool._running.add(cast(Any, worker))
+    with pytest.raises(EOFError):
+        await pool._watch(cast(Any, worker), 0)
+    assert worker.signals == []
+    assert pool.is_answering
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])
@@ -39,7 +99,7 @@ async def test_a_fork_that_fails_ends_all_workers_and_says_why(
         CannotStart, match=f"a worker could not be started: .*{os.strerror(number)}"
     ):
         async with asyncio.timeout(60):
-            await workers.Pool(b"", [], lambda: None).keep(3, ["serve"], lambda number: None)
+            await pool_of().keep(3, ["serve"], lambda number: None)
     (first,) = started
     assert first.returncode == -signal.SIGTERM
 
@@ -53,7 +113,7 @@ async def test_a_fork_that_fails_for_want_of_its_preparation_says_so_too(
     monkeypatch.setattr(workers, "die_with_parent", die)
     with pytest.raises(CannotStart, match="a worker could not be started: .*preexec_fn"):
         async with asyncio.timeout(60):
-            await workers.Pool(b"", [], lambda: None).keep(1, ["serve"], lambda number: None)
+            await pool_of().keep(1, ["serve"], lambda number: None)
 
 
 async def forever() -> None:

@@ -15,15 +15,16 @@ import asyncio
 import math
 import re
 from time import monotonic
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import TooLong, Unavailable, Unreadable
 from .body import AS_JSON, JSON, kind_of
-from .client import Headers, headers_of, is_allowed
+from .client import headers_of, is_allowed
 from .connection import Connection
+from .cycle import Cycle, Requests
 from .head import UNUSUAL, DecidingHeaders, all_headers, has_path, new_parser
 
 # URL and headers together: the limit of Node.js, and so of Waline.
@@ -38,26 +39,6 @@ UNREADABLE = "Invalid HTTP request received."
 NO_HOST = "Host: HTTP/1.1 needs exactly one line of it, with a name or an address"
 _VERSION_11 = b" HTTP/1.1\r\n"
 _HOST = re.compile(rb"([\w.~%-]+|\[[\da-fA-F:.]+\])(:\d{0,5})?")
-
-
-class Requests(Protocol):
-    """A mapping: (method, URL, body) -> what answers that request on the fast path, or None."""
-
-    def __getitem__(self, key: tuple[bytes, bytes, bytes]) -> Any: ...
-
-    def may_have(self, method: bytes, url: bytes) -> bool:
-        """Could a request with this method and URL take the fast path, whatever its body is?"""
-        ...
-
-
-class Cycle(Protocol):
-    """A request on the fast path, with the attributes that uvicorn expects of its cycles."""
-
-    def __init__(self, connection: "HttpProtocol") -> None: ...
-
-    def take(self, request: Any, headers: Headers) -> None: ...
-
-    def start(self) -> None: ...
 
 
 class HttpProtocol(Connection):
@@ -103,8 +84,7 @@ class HttpProtocol(Connection):
         super().__init__(*args, **kwargs)
         # The bytes just received, if they started between requests, and how many requests were
         # complete in them before this one.
-        self._received = b""
-        self._completed = 0
+        self._received, self._completed = b"", 0
         # The head of a request that is read again, because it has an Upgrade.
         self._without_upgrade = b""
         # True while uvicorn does not know the request.
@@ -137,8 +117,7 @@ class HttpProtocol(Connection):
         if self.timeout_keep_alive_task is not None:
             self._unset_keepalive_if_required()
         if self.is_between:
-            self._received = data
-            self._completed = 0
+            self._received, self._completed = data, 0
             if self._has_all:
                 self._has_all = False
                 self._headers.collect_deciding()
@@ -205,35 +184,31 @@ class HttpProtocol(Connection):
         if not self._has_one_host():
             self._is_held = False
             self.refuse(Unreadable(NO_HOST))
-        elif b"upgrade" in self.head and self._is_upgrade():
-            self._without_upgrade = self._plain_head()
-            # Until the parser pauses, which is before the body.
-            self._is_held, self.is_refused = False, True
+        elif b"upgrade" in self.head and self.parser.should_upgrade():
+            self._ignore_upgrade()
         elif b"transfer-encoding" in self.head:
             self._collect_all()
             # Headers that the parser finds from now on are trailers, which the service ignores.
             self._headers.ignore()
             self._pass_on()
 
-    def _is_upgrade(self) -> bool:
-        return self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
-
-    def _plain_head(self) -> bytes:
-        """The head of this request without the header Upgrade, which a server may ignore (RFC 9110,
+    def _ignore_upgrade(self) -> None:
+        """Read this request again without the header Upgrade, which a server may ignore (RFC 9110,
         section 7.8): clients offer HTTP/2 with it, and the parser would not read their bodies."""
         version = self.parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
         lines += [b"%b: %b" % line for line in self.all_headers() if line[0] != b"upgrade"]
-        return b"\r\n".join([*lines, b"", b""])
+        self._without_upgrade = b"\r\n".join([*lines, b"", b""])
+        # Until the parser pauses, which is before the body.
+        self._is_held, self.is_refused = False, True
 
     def _read_on(self, rest: bytes) -> None:
-        """Read a request again without its Upgrade, and what came after its head."""
+        """Go on after a pause of the parser, with what came behind the head."""
         head, self._without_upgrade = self._without_upgrade, b""
         if not head:
             return self._unsupported_upgrade_warning()
         self.is_refused, self.is_between = False, True
-        self.parser = new_parser(self)
-        self.url = b""
+        self.url, self.parser = b"", new_parser(self)
         self.head.clear()
         self.data_received(head + rest)
 

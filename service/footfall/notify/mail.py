@@ -296,7 +296,7 @@ class ReaderMail:
         replies = await self._recipients.ask(to, about, notification.attempts > 0)
         if not replies.may_get:
             raise Dropped(
-                "the recipient has unsubscribed or reached MAIL_RATE, or its author mails too many"
+                "the recipient has unsubscribed or reached MAIL_RATE, or the author wrote to many"
             )
         letter = partial(reader_letter, self._composer.words, notification, replies)
         message = await self._composer.message([to], notification, letter)

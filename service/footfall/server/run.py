@@ -25,7 +25,7 @@ from ..stores import durability_of, open_process, open_store, redis_of
 from ..telemetry.logs import announce
 from ..telemetry.metrics import Metrics
 from . import workers
-from .answering import Mode, answering
+from .answering import GRACE_SECONDS, Mode, answering
 from .banner import print_banner
 from .descriptors import Shortage
 from .listener import BACKLOG, bound, refuse_more
@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 # How much longer workers drain than their parent: it closes their shared socket to new connections
 # first, and they accept those that still wait.
 DRAIN_MARGIN_SECONDS = 0.2
+# How long a worker may take to end when it has drained: its requests, then its notifications.
+END_SECONDS = DRAIN_MARGIN_SECONDS + 2 * GRACE_SECONDS
 # Requests leave no reference cycles, so the garbage collector may run rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
 
@@ -100,12 +102,12 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
                 variables = variables.but(PORT=str(listener.getsockname()[1]))
             # A row for each worker, and one for this process.
             shared.truncate((number + 1) * create_metrics(settings.compat).row_bytes)
-            memory = mmap(shared.fileno(), 0)
-            restarts = create_metrics(settings.compat, memory, number).worker_restarts
+            metrics = create_metrics(settings.compat, mmap(shared.fileno(), 0), number)
             arguments += ["--metrics", str(shared.fileno())]
-            inherited = [listener.fileno(), shared.fileno()]
-            pool = workers.Pool(variables.packed(), inherited, restarts.add)
-            systemd = Systemd(listener, lambda: pool.is_running)
+            told = workers.Told(variables.packed(), [listener.fileno(), shared.fileno()])
+            ends = settings.drain_seconds + END_SECONDS
+            pool = workers.Pool(told, metrics, settings.hang_seconds, ends)
+            systemd = Systemd(listener, lambda: pool.is_answering)
             shut = _shutter(listener, settings, systemd)
             kept = asyncio.create_task(pool.keep(number, arguments, shut))
             if await workers.are_answering(listener, kept):

@@ -132,7 +132,9 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         now = time.monotonic()
         # How late this tick is: the time for which the event loop was busy.
-        self._site.process.metrics.loop_lag.observe(max(0.0, now - self._next_tick))
+        metrics = self._site.process.metrics
+        metrics.loop_lag.observe(max(0.0, now - self._next_tick))
+        metrics.ticks.add()
         self._next_tick = now + TICK_SECONDS
         if self._site.process.draining.is_set():
             # Connections that have come since the last tick.

@@ -259,6 +259,8 @@ class Metrics:
         # The process of each worker, 0 for none.
         self.pid = counter()
         self.loop_lag = histogram(SECONDS)
+        # The parent sees by it that the event loop of a worker goes on.
+        self.ticks = counter()
         self.worker_restarts = counter()
         self.findings = counter(FINDINGS)
         # Does something hurt requests of this worker?

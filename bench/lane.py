@@ -24,7 +24,7 @@ from footfall.comments.api import comments
 from footfall.comments.store.threads import PageReply
 from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT
-from footfall.driver.connection import pack_word
+from footfall.driver.commands import pack_word
 from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
 from footfall.loadtest.workload import zipf

@@ -33,7 +33,7 @@ from footfall.callbacks import fulfil
 from footfall.config import Settings
 from footfall.counting.clients import Bot, CountingClient, Person
 from footfall.driver.cluster import SLOTS
-from footfall.driver.connection import pack_word
+from footfall.driver.commands import pack_word
 from footfall.loadtest.workload import zipf
 from footfall.statistics.moments import Moments
 from footfall.store.store import Store

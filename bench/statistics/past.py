@@ -13,7 +13,7 @@ from footfall.callbacks import awaited
 from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
-from footfall.driver.connection import pack_word
+from footfall.driver.commands import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import Origin
 from footfall.statistics.calendar import Calendar

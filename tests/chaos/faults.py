@@ -18,7 +18,7 @@ import httpx
 from redis import Redis
 
 from footfall.driver.cluster import slot_of
-from footfall.driver.connection import pack
+from footfall.driver.commands import pack
 from footfall.driver.keys import Keys, digest
 
 from ..support.servers import PASSWORD, wait_until

@@ -19,7 +19,7 @@ from footfall.driver import cluster
 from footfall.driver.batch import MAX_NODE_BATCHES_IN_FLIGHT
 from footfall.driver.client import connect
 from footfall.driver.cluster import SLOTS, Cluster, slot_of
-from footfall.driver.connection import pack
+from footfall.driver.commands import pack
 from footfall.driver.keys import Keys, digest
 from footfall.driver.replies import ErrorReply
 from footfall.errors import StoreUnavailable

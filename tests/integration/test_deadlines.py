@@ -17,7 +17,8 @@ from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnect
 
 from footfall.callbacks import fulfil
 from footfall.driver.client import connect
-from footfall.driver.connection import LATE, SILENT, CommandSender, Connection, pack
+from footfall.driver.commands import pack
+from footfall.driver.connection import LATE, SILENT, CommandSender, Connection
 from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.durability import DurableSender, Wait
 from footfall.driver.stats import CommandStats

@@ -14,7 +14,8 @@ import pytest
 
 from footfall.comments.store import journal
 from footfall.driver.client import connect
-from footfall.driver.connection import Connection, pack
+from footfall.driver.commands import pack
+from footfall.driver.connection import Connection
 from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.keys import digest
 from footfall.driver.stats import CommandStats

@@ -15,7 +15,7 @@ import pytest
 from footfall.callbacks import awaited
 from footfall.counting.clients import Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
-from footfall.driver.connection import pack_word
+from footfall.driver.commands import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_ORIGIN, Origin
 from footfall.process.process import now_ms

@@ -24,7 +24,7 @@ from footfall.callbacks import awaited
 from footfall.comments.rules.page_moves import move
 from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
-from footfall.driver.connection import pack_word
+from footfall.driver.commands import pack_word
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.statistics.calendar import KEPT_HOURS, Calendar
 from footfall.statistics.moments import Moments

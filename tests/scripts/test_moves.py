@@ -17,7 +17,7 @@ from footfall.comments.rules.page_moves import move
 from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
-from footfall.driver.connection import pack_word
+from footfall.driver.commands import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_VIEWS
 from footfall.process.process import now_ms

@@ -17,7 +17,7 @@ from footfall.callbacks import awaited
 from footfall.counting.clients import NO_CLIENT, Bot, Clients, CountingClient, Person
 from footfall.counting.limits import RateLimits
 from footfall.counting.packed import PackedChange
-from footfall.driver.connection import pack_word
+from footfall.driver.commands import pack_word
 from footfall.driver.keys import GROUPS, Keys, digest
 from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable

@@ -8,7 +8,8 @@ from hiredis import Reader
 from redis.exceptions import ResponseError
 
 from footfall.driver.client import RedisClient
-from footfall.driver.connection import Command, Done
+from footfall.driver.commands import Command
+from footfall.driver.connection import Done
 from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.replies import answering, of_client
 from footfall.driver.stats import CommandStats

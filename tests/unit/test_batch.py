@@ -21,6 +21,8 @@ from footfall.driver.reads import Memo
 from footfall.driver.replies import ErrorReply
 from footfall.driver.script_calls import Rate
 from footfall.driver.scripts import Script, Scripts, sources
+from footfall.driver.server_state import ServerState
+from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.process.process import now_ms
@@ -29,6 +31,7 @@ from footfall.statistics.moment import Moment
 from footfall.statistics.moments import Moments
 from footfall.statistics.visitors import salted
 from footfall.statistics.visits import Connections, Visits
+from footfall.telemetry.metrics import Metrics
 
 Answer = list[int] | Exception
 NOSCRIPT = ErrorReply("NOSCRIPT No matching script")
@@ -45,10 +48,14 @@ class Redis:
         self.sent: list[Sequence[bytes]] = []
         self.done: Done
         self.begun = 0
+        self.state = ServerState("Redis", CommandStats(Metrics(), 0.0))
 
     timeout = 5.0
 
     def batched(self, requests: int) -> None: ...
+
+    def server(self, name: str) -> ServerState:
+        return self.state
 
     def check(self) -> None: ...
 

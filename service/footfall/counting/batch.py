@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Protocol
 from ..driver.batch import MAX_BATCHES_IN_FLIGHT, MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher
 from ..driver.client import RedisClient
 from ..driver.cluster import Cluster
-from ..driver.connection import CommandSender, pack_word
+from ..driver.commands import pack_word
+from ..driver.connection import CommandSender
 from ..driver.node_batches import Joint, NodeBatches
 from ..driver.replies import deliver, failure, is_unknown_script
 from ..driver.script_calls import CountsCallback, ScriptCall
@@ -71,8 +72,13 @@ class CounterBatch(Batch):
     def add(
         self, change: PackedChange, done: CountsCallback, client: CountingClient = NO_CLIENT
     ) -> None:
-        dating = self._dating
-        if dating and self.last == 1 and self._leaves_alone(change, done, client, dating):
+        dating, state = self._dating, self.state
+        if (
+            dating
+            and self.last == 1
+            and not (state and state.rejects_changes)
+            and self._leaves_alone(change, done, client, dating)
+        ):
             return
         if self.is_leaving or self.may_join(done):
             self._changes.setdefault(change, []).append((done, client))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from ..driver.connection import Command
+from ..driver.commands import Command
 from ..driver.replies import UNDELIVERED, deliver, failure
 from ..driver.script_calls import CountsCallback, ScriptCall, sound
 from ..driver.scripts import Script

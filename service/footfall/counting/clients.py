@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..driver.connection import pack_word
+from ..driver.commands import pack_word
 from ..statistics.agents import class_of_view
 from ..statistics.moment import Moment
 from ..statistics.visitors import agent_part, number_of, sender_of

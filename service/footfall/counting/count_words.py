@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from ..driver.connection import pack_word
+from ..driver.commands import pack_word
 from .names import is_view_counter
 from .packed import NO_SOURCE, PackedChange, Page
 

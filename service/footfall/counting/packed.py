@@ -5,7 +5,7 @@ from functools import lru_cache
 from sys import getsizeof
 
 from ..driver.cluster import slot_of_key
-from ..driver.connection import pack_word
+from ..driver.commands import pack_word
 from ..driver.keys import GROUPS, Keys, ViewKeys
 from ..driver.reads import Memo, PackedRead
 from ..model import NO_ORIGIN, Origin

@@ -20,11 +20,13 @@ from typing import Any, Protocol
 from ..errors import StoreUnavailable
 from .client import RedisClient
 from .cluster import slot_of_key
-from .connection import Command, Done
+from .commands import Command
+from .connection import Done
 from .reads import PackedRead
-from .replies import UNDELIVERED, deliver, failure, is_unknown_script
+from .replies import REJECTED, UNDELIVERED, deliver, failure, is_unknown_script, unavailable
 from .script_calls import CountsCallback, Rate, ScriptCall, Taking, TokenCall
 from .scripts import Scripts
+from .server_state import SINGLE
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +80,8 @@ class Batch:
         """`more` returns the calls of what else has joined since the last batch."""
         self._redis = redis
         self.is_cluster = redis.is_cluster
+        # Of the server; None for a node of a Cluster.
+        self.state = None if redis.is_cluster else redis.stats.server(SINGLE)
         self._take_tokens = scripts["rate_limit/take_tokens"]
         self.ask = ask
         self._more = more
@@ -151,7 +155,12 @@ class Batch:
         self._redis.stats.batched(self.waiting)
         size, self.waiting, self.last = self.waiting, 0, 0
         self._in_flight += 1
-        sent = _Sent(self, size, self._calls(), self._reads, self._deadline)
+        calls = self._calls()
+        if calls and (state := self.state) and state.rejects_changes and state.keeps_back():
+            for call in calls:
+                call.fail(unavailable(REJECTED))
+            calls, size = [], 0
+        sent = _Sent(self, size, calls, self._reads, self._deadline)
         self._reads = {}
         try:
             self._redis.data_set_ids.check()

@@ -19,11 +19,12 @@ from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from ..telemetry.metrics import Metrics
 from .cluster import Cluster, Connect
-from .connection import Command, CommandSender, Connection, pack
+from .commands import Command, pack
+from .connection import CommandSender, Connection
 from .credentials import Credentials, Provider, Source
 from .data_set_id import DataSetIds
 from .durability import DurableSender, Wait, wait_for
-from .replies import ErrorReply, failure
+from .replies import REJECTED, ErrorReply, failure, unavailable
 from .server_state import SINGLE
 from .stats import CommandStats
 
@@ -79,8 +80,15 @@ class RedisClient:
         """The same, never by a replica, whose data may be older: for reads that decide a change."""
         return await self._through(self.prompt, commands)
 
+    def require_changes(self) -> None:
+        """Raises StoreUnavailable while the server rejects all changes, for all but one a second.
+        A Cluster's nodes are asked each time."""
+        if not self.is_cluster and self.stats.server(SINGLE).keeps_back():
+            raise unavailable(REJECTED)
+
     async def change(self, *commands: Sequence[object]) -> list[Any]:
         """The same for commands that write; they are durable when this returns."""
+        self.require_changes()
         return await self._through(self.changes, commands)
 
     async def send(

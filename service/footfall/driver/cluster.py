@@ -22,7 +22,8 @@ from redis.cluster import PRIMARY, REPLICA
 
 from ..errors import StoreUnavailable
 from .cluster_map import read_map
-from .connection import Command, CommandSender, Done, pack
+from .commands import Command, pack
+from .connection import CommandSender, Done
 from .replies import ErrorReply, deliver, unavailable
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,9 @@ nothing for the whole timeout.
 
 The first commands on a connection to a master check that our data sets are there (data_set_id.py).
 
-A server that answers READONLY is a replica, or has become one: the connection is closed, and the
-next one asks the Sentinels, or the name service, for the master.
+A server that answers READONLY is a replica, or has become one: the connection takes no more
+commands, is closed when those in flight have their replies, and the next one asks the Sentinels, or
+the name service, for the master.
 """
 
 import asyncio
@@ -30,30 +31,18 @@ from hiredis import HiredisError, ProtocolError, Reader
 from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
+from .commands import Command
 from .replies import ErrorReply, deliver, error_reply, unavailable
-from .server_state import LOADING, PROBE, ServerState, Stats
+from .server_state import LOADING, ServerState, Stats
 
 log = logging.getLogger(__name__)
 
+REPLICA = "the server is a replica"
 # What hiredis returns when a reply is not complete.
 NO_REPLY = object()
-# A command in RESP, as `pack` makes it.
-Command = bytes
 # Called once, with a reply for each command (an ErrorReply stands for an error), or with
 # StoreUnavailable. It should not raise; if it does, that is logged and nothing else is affected.
 Done = Callable[[list[Any] | StoreUnavailable], None]
-
-
-def pack(*arguments: object) -> Command:
-    """A command in RESP, of words that are text, bytes or integers."""
-    return b"*%d\r\n%b" % (len(arguments), b"".join(map(pack_word, arguments)))
-
-
-def pack_word(word: object) -> bytes:
-    if not isinstance(word, bytes):
-        # Text that cannot be encoded was rejected before; if not, it must not break a whole batch.
-        word = str(word).encode(errors="replace")
-    return b"$%d\r\n%b\r\n" % (len(word), word)
 
 
 class Greeting(Protocol):
@@ -102,6 +91,8 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self.is_open = False
         self._is_closed = False
+        # True while it only waits for replies to what is in flight.
+        self._is_leaving = False
         self.connections = 0
         self._connection = connection
         self._timeout = timeout
@@ -142,8 +133,12 @@ class Connection(asyncio.Protocol):
         self._unsent.append((sent, pending))
         self._watch(deadline)
         if self._opening is None and self._transport is None:
-            # In an empty context, so that later log lines do not carry this request's id.
-            self._opening = loop.create_task(self._open(), context=Context())
+            self._start_opening()
+
+    def _start_opening(self) -> None:
+        # In an empty context, so that later log lines do not carry this request's id.
+        loop = asyncio.get_running_loop()
+        self._opening = loop.create_task(self._open(), context=Context())
 
     async def close(self) -> None:
         """Close for good: later commands fail, as nothing would close a new connection."""
@@ -254,6 +249,8 @@ class Connection(asyncio.Protocol):
                 if self._fault is not None or self._state.troubles:
                     self._judge(self._stats.name(pending.first))
                 deliver(pending.done, pending.replies)
+            if self._is_leaving and not self._in_flight:
+                return self._break(ConnectionError(REPLICA))
             if self._transport is not None and reader.has_data():
                 raise ProtocolError("Redis sent an unexpected reply")
         except HiredisError as error:
@@ -267,10 +264,11 @@ class Connection(asyncio.Protocol):
             self._state.did(name)
             return
         self._state.failed(fault)
-        # A probe of a replica leaves reads alone that are in flight.
-        if fault.code == "READONLY" and (name != PROBE or not self._in_flight):
+        if fault.code == "READONLY":
             # Before the callback, which may send immediately, on a new connection.
-            self._break(ConnectionError("the server is a replica"))
+            self.is_open, self._is_leaving = False, True
+            if not self._in_flight:
+                self._break(ConnectionError(REPLICA))
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._given_up:
@@ -285,12 +283,14 @@ class Connection(asyncio.Protocol):
 
     def _break(self, error: BaseException | None) -> None:
         """Close the connection and fail commands in flight, which can no longer get a reply."""
-        self.is_open = False
+        was_leaving, self.is_open, self._is_leaving = self._is_leaving, False, False
         transport, self._transport = self._transport, None
         if transport is not None:
             self._given_up += 1
             transport.abort()
         in_flight, self._in_flight = self._in_flight, deque()
+        if was_leaving and self._unsent:
+            self._start_opening()
         self._fail(in_flight, error)
 
     def _fail_unsent(self, error: BaseException | None, by: float = math.inf) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import StoreUnavailable
-from .connection import pack
+from .commands import pack
 from .replies import ErrorReply, OtherData
 from .stats import CommandStats
 

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from ..errors import StoreUnavailable
 from ..model import Durability
-from .connection import LATE, Command, Connection, Done, pack
+from .commands import Command, pack
+from .connection import LATE, Connection, Done
 from .replies import deliver, unavailable
 from .server_state import ServerState
 

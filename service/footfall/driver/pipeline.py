@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import StoreUnavailable
 from .client import RedisClient
-from .connection import Command, pack
+from .commands import Command, pack
 from .replies import failure
 
 # Sends that share a write. Few, so that Redis works on the next while this process uses the last.

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import StoreUnavailable
 from .client import RedisClient
 from .cluster import SLOTS, Cluster, slot_of_key
-from .connection import Command, pack, pack_word
+from .commands import Command, pack, pack_word
 from .replies import ErrorReply, is_unknown_script
 from .scripts import Scripts
 from .server_state import PROBE

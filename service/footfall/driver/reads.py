@@ -9,7 +9,7 @@ from sys import getsizeof
 from typing import TypeVar
 
 from .cluster import slot_of_key
-from .connection import Command, pack_word
+from .commands import Command, pack_word
 
 # Names that are cached in their packed form, and how much memory one may take: some megabytes at
 # most. By their characters it would be far more, since a wide one makes four bytes of each.

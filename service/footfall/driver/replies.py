@@ -20,6 +20,8 @@ from .url import may_pass
 
 log = logging.getLogger(__name__)
 
+# Why a change is not sent.
+REJECTED = "Redis rejects changes"
 UNDELIVERED = "an answer from Redis could not be delivered"
 
 

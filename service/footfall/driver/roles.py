@@ -5,7 +5,8 @@ import asyncio
 from ..callbacks import fulfil
 from ..errors import StoreUnavailable
 from .client import RedisClient
-from .connection import CommandSender, pack
+from .commands import pack
+from .connection import CommandSender
 from .replies import ErrorReply
 
 MASTER, REPLICA, UNKNOWN, AWAY = ROLES = ("master", "replica", "unknown", "away")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .connection import Command, pack_word
+from .commands import Command, pack_word
 from .replies import deliver, failure
 from .scripts import Script
 

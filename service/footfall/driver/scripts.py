@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .client import RedisClient
-from .connection import Command, CommandSender, pack, pack_word
+from .commands import Command, pack, pack_word
+from .connection import CommandSender
 from .replies import ErrorReply, is_unknown_script
 
 Send = Callable[[Command], Awaitable[Any]]
@@ -136,6 +137,8 @@ class Script:
         return await self._run(send, partial(self.call, number, arguments, more=more))
 
     async def _run(self, send: Send, call: Callable[..., Command]) -> Any:
+        if "no-writes" not in self.header.flags:
+            self._redis.require_changes()
         try:
             return await send(call())
         except ErrorReply as error:

@@ -116,6 +116,10 @@ _TROUBLES = {
 # Why there is no connection, if known: a new one ends it.
 _OF_CONNECTIONS = (AWAY, LOADING, NO_DESCRIPTOR, PASSWORD)
 _ENDED_BY_PROOF = frozenset({*_TROUBLES.values(), WRONG_KIND, LOADING} - {PASSWORD})
+# While one of these is true every change is rejected, also one that frees memory.
+_REJECTING = frozenset({"replica", "alone", "file_fails", REFUSED})
+# Then so often one is tried.
+TRY_SECONDS = 1.0
 # The codes of all of them.
 TROUBLES = {trouble.code for trouble in (*_OF_CONNECTIONS, *_ENDED_BY_PROOF, UNCONFIRMED)} | {
     REFUSED
@@ -169,6 +173,20 @@ class ServerState:
         self._is_cluster = name != SINGLE
         # When this user was denied a permission.
         self._refused_at = -math.inf
+        # Are all changes rejected, as far as is known; and when was one tried in spite of that?
+        self.rejects_changes = False
+        self._tried_at = -math.inf
+
+    def keeps_back(self) -> bool:
+        """Is a change not sent, since all are rejected? One in a while is, to find out whether they
+        still are. Reads go on as ever."""
+        if not self.rejects_changes:
+            return False
+        now = monotonic()
+        if now < self._tried_at + TRY_SECONDS:
+            return True
+        self._tried_at = now
+        return False
 
     def begin(self, trouble: Trouble, reason: object = "") -> None:
         """Note it, or that it continues; that it starts is logged."""
@@ -180,6 +198,7 @@ class ServerState:
             # Of two missing permissions, the one that every change needs.
             trouble = earlier
         self.troubles[trouble.code] = trouble
+        self._judge()
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
         texts = (str(reason).rstrip("."), trouble.todo) if trouble.todo else (advised(reason),)
         self._log(trouble).goes_on("; ".join(filter(None, texts)))
@@ -235,7 +254,7 @@ class ServerState:
 
     def forget(self) -> None:
         """The service no longer uses this server; its problems do not matter."""
-        self.troubles.clear()
+        self._drop(self.troubles)
 
     def look(self) -> Mapping[str, Trouble]:
         """The current problems. When a permission is granted again is unknown."""
@@ -244,8 +263,15 @@ class ServerState:
         return self.troubles
 
     def _drop(self, codes: Iterable[str]) -> None:
-        for code in codes:
+        for code in [*codes]:
             self.troubles.pop(code, None)
+        self._judge()
+
+    def _judge(self) -> None:
+        self.rejects_changes = any(
+            code in _REJECTING and trouble.hurts == "changes"
+            for code, trouble in self.troubles.items()
+        )
 
     def _trouble_of(self, reply: ErrorReply) -> Trouble | None:
         if reply.code in _OF_A_CLUSTER:

@@ -10,7 +10,7 @@ from time import monotonic
 
 from ..telemetry.logs import SlowLog
 from ..telemetry.metrics import Metrics
-from .connection import Command
+from .commands import Command
 from .server_state import ServerState
 
 log = logging.getLogger(__name__)

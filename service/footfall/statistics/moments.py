@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from ..driver.connection import pack_word
+from ..driver.commands import pack_word
 from .calendar import HOUR_MS, HOURS_MS, KEPT_HOURS, Calendar, LocalHour, date_of, month_of
 from .moment import NO_MOMENT, Moment
 from .salts import Salts

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Protocol
 
-from ..driver.connection import pack_word
+from ..driver.commands import pack_word
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts

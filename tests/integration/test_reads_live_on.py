@@ -1,0 +1,113 @@
+"""Reads go on while Redis rejects changes, and beside changes that it rejects."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from footfall.driver.client import connect
+from footfall.store.store import Store
+from tests.conftest import Site, Sites
+from tests.support.servers import RealServer, program_of, running
+
+READS = (
+    "/api/article?path=/p",
+    "/api/comment?path=/p",
+    "/api/comment?type=count&url=/p",
+    "/api/comment?type=recent",
+    "/api/comment/rss?path=/p",
+    "/api/statistics?path=/p",
+)
+CHANGES = (
+    ("/api/article", {"path": "/p"}),
+    ("/api/comment", {"url": "/p", "comment": "x", "nick": "Ann"}),
+    ("/api/token", {"email": "a@example.com", "password": "a guess"}),
+)
+# Answers to each kind of read that a state lasts for.
+ENOUGH = 150
+
+
+@contextmanager
+def demoted(server: RealServer) -> Iterator[None]:
+    with server.admin() as admin:
+        admin.replicaof("127.0.0.1", "1")
+        yield
+        admin.replicaof("NO", "ONE")
+
+
+@contextmanager
+def without_replicas(server: RealServer) -> Iterator[None]:
+    with server.admin() as admin:
+        admin.config_set("min-replicas-to-write", 1)
+        yield
+        admin.config_set("min-replicas-to-write", 0)
+
+
+@contextmanager
+def out_of_memory(server: RealServer) -> Iterator[None]:
+    with server.admin() as admin:
+        admin.config_set("maxmemory", 1)
+        yield
+        admin.config_set("maxmemory", 0)
+
+
+@pytest.fixture
+def server(kind: str, own: Path) -> Iterator[RealServer]:
+    """A server that a test may damage."""
+    with running(program_of(kind), own) as server:
+        yield server
+
+
+@pytest.fixture
+async def store(server: RealServer) -> AsyncIterator[Store]:
+    store = Store(connect(server.url, timeout=5), prefix="t", buckets=1024)
+    await store.create()
+    yield store
+    await store.redis.close()
+
+
+STATES = {"read-only": demoted, "alone": without_replicas, "full": out_of_memory}
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_every_read_is_answered_beside_changes_that_are_rejected(
+    make_site: Sites, server: RealServer, state: str
+) -> None:
+    site = await make_site(STATISTICS_PUBLIC="all", IPQPS="0", COMMENT_LIMIT="0")
+    await site.post("hello", path="/p")
+    asked = Counter[str]()
+    statuses = Counter[tuple[str, int]]()
+    with STATES[state](server):
+        await asyncio.gather(
+            *(read(site, path, asked, statuses) for path in READS for _ in range(4)),
+            *(change(site, each, asked, statuses) for each in CHANGES for _ in range(4)),
+        )
+    assert {each: n for each, n in statuses.items() if each[0] in READS and each[1] != 200} == {}
+    assert not {status for _, status in statuses} - {200, 503}
+    assert (CHANGES[0][0], 503) in statuses
+    async with asyncio.timeout(60):
+        while (await site.http.post("/api/article", json={"path": "/p"})).status_code != 200:
+            await asyncio.sleep(0.01)
+
+
+async def read(
+    site: Site, path: str, asked: Counter[str], statuses: Counter[tuple[str, int]]
+) -> None:
+    while asked[path] < ENOUGH:
+        asked[path] += 1
+        statuses[path, (await site.http.get(path)).status_code] += 1
+
+
+async def change(
+    site: Site,
+    what: tuple[str, dict[str, str]],
+    asked: Counter[str],
+    statuses: Counter[tuple[str, int]],
+) -> None:
+    path, body = what
+    while min(asked[each] for each in READS) < ENOUGH:
+        answer = await site.http.post(path, json=body)
+        statuses[path, answer.status_code] += 1

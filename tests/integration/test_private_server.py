@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import re
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import redis
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -171,16 +174,37 @@ def test_a_full_disk_is_called_that_with_its_directory_and_bytes(
         assert count() == 200
         # However small it is, it is not low from the first day on.
         assert "DATA_DIR" not in ready().text
+        before = pid_of(data)
         fill_up(filler)
-        assert full in "".join(ready().json()["reasons"])
-        wait_until(lambda: count() == 503, "a change to be refused")
-        assert served.process is not None
-        assert served.process.stdout is not None
-        line = next(line for line in served.process.stdout if "last lines" in line)
-        assert f"{full}; the server's last lines:" in line
+        wait_until(lambda: full in "".join(ready().json()["reasons"]), "the disk to be full")
+        assert [count() for _ in range(20)] == [503] * 20
+        assert client.get("/article?path=/a").json() == 1
+        assert client.get("/comment?path=/a").status_code == 200
         filler.unlink()
         wait_until(lambda: count() == 200, "changes to be stored again")
         wait_until(lambda: ready().status_code == 200, "the service to be ready again")
+        # No change has ended the server.
+        assert pid_of(data) == before
+
+
+def pid_of(data: Path) -> int:
+    with redis.Redis(unix_socket_path=str(data / "redis.sock")) as client:
+        return int(client.info("server")["process_id"])
+
+
+def test_a_server_that_has_ended_on_a_full_disk_says_why(
+    own: Path, small_disk: Path, kind: str
+) -> None:
+    data, filler = small_disk / "data", small_disk / "filler"
+    environ = {"DATA_DIR": str(data), "REDIS_SERVER": program_of(kind)}
+    with serving(own, **environ) as served:
+        fill_up(filler)
+        os.kill(pid_of(data), signal.SIGKILL)
+        assert served.process is not None
+        assert served.process.stdout is not None
+        line = next(line for line in served.process.stdout if "last lines" in line)
+        assert f"disk full: DATA_DIR={data} has 0 bytes free; the server's last lines:" in line
+        filler.unlink()
 
 
 async def test_a_first_start_on_a_full_disk_says_so(small_disk: Path, kind: str) -> None:

@@ -22,7 +22,7 @@ from .facts import Facts, Problem, facts_of, find
 from .probe import NEEDED, PROBE_SECONDS, Probe
 from .replies import ErrorReply
 from .roles import roles
-from .server_state import ADVICE, AWAY, REFUSED, TROUBLES, WRONG_KIND, Trouble
+from .server_state import ADVICE, AWAY, REFUSED, SINGLE, TROUBLES, WRONG_KIND, Trouble
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,11 @@ class Safety:
         return None
 
     def _on_disk(self) -> dict[str, Problem]:
-        filesystem = disk.find(self.data_dir) if self.data_dir else None
+        if not self.data_dir:
+            return {}
+        filesystem = disk.find(self.data_dir)
+        is_full = filesystem is not None and filesystem[0] == "disk_full"
+        self._redis.stats.server(SINGLE).note_room(has_none=is_full)
         return {filesystem[0]: Problem(*filesystem)} if filesystem else {}
 
     def _servers(self) -> dict[str, dict[str, Problem]]:
@@ -131,6 +135,8 @@ class Safety:
                     *find(facts, self.durability, time.time_ns() / 1e9, self._redis.timeout)
                 ]
             current[name] = {problem.code: problem for problem in problems}
+        # A change on a full disk would end the server.
+        tries = tries and "disk_full" not in current[ON_DISK]
         for name, rights in (await self.probe.refused() if tries else {}).items():
             if rights:
                 problem = _lacking(rights)

@@ -176,12 +176,17 @@ class ServerState:
         # Are all changes rejected, as far as is known; and when was one tried in spite of that?
         self.rejects_changes = False
         self._tried_at = -math.inf
+        # Is there no room for changes on the disk of a private server?
+        self._has_no_room = False
 
     def keeps_back(self) -> bool:
         """Is a change not sent, since all are rejected? One in a while is, to find out whether they
         still are. Reads go on as ever."""
         if not self.rejects_changes:
             return False
+        if self._has_no_room:
+            # The next change would end the server, and reads with it.
+            return True
         now = monotonic()
         if now < self._tried_at + TRY_SECONDS:
             return True
@@ -267,8 +272,12 @@ class ServerState:
             self.troubles.pop(code, None)
         self._judge()
 
+    def note_room(self, *, has_none: bool) -> None:
+        self._has_no_room = has_none
+        self._judge()
+
     def _judge(self) -> None:
-        self.rejects_changes = any(
+        self.rejects_changes = self._has_no_room or any(
             code in _REJECTING and trouble.hurts == "changes"
             for code, trouble in self.troubles.items()
         )

@@ -6,16 +6,24 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import uvicorn
 
+from footfall.asgi import create_app, create_metrics
 from footfall.comments.rules.live import SILENT_SECONDS
 from footfall.compat.abacus import SETTING
+from footfall.config import Settings
 from footfall.model import PROTOCOLS
+from footfall.routes import TABLE
+from footfall.store.store import Store
+from footfall.table.middleware import FOR_OPERATORS
+from tests.support.fakes import fake_redis
 from tests.support.requirements import program
 from tests.support.serving import serving
+from tests.support.sites import site_of
 
 from .nginx import nginx, proxy_conf, sidecar_conf
 
@@ -53,6 +61,36 @@ def kind(request: pytest.FixtureRequest) -> str:
 def url(kind: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="ff") as home, proxied(kind, Path(home)) as url:
         yield url
+
+
+def public_paths() -> Iterator[tuple[str, bool]]:
+    """Every path of the service, and whether a site that has the same path may keep it, as it is
+    below /footfall/ as well."""
+    settings = Settings.from_env({"COMPAT": ",".join(PROTOCOLS)})
+    store = Store(fake_redis(), prefix="t", buckets=256)
+    site = site_of(settings, store, metrics=create_metrics(settings.compat))
+    app: Any = create_app(settings, site)
+    doubled = {row.path for row in TABLE if any(not prefix.path for prefix in row.prefixes)}
+    # Of the demonstration page, which a site has in place of its own start page.
+    doubled.add("/static/")
+    for route in app._app.routes:
+        path = re.sub(r"\{\w+(:\w+)?\}", "abc", route.path)
+        # What Abacus's clients set is refused in any case.
+        if path not in FOR_OPERATORS and path.split("/")[1] not in SETTING:
+            yield path, any(path.startswith(each) for each in doubled)
+
+
+def test_every_path_of_the_service_reaches_it(url: str) -> None:
+    """nginx's own answers end with its name."""
+    walked, missed = 0, list[str]()
+    for path, may_be_below in public_paths():
+        paths = [path, f"/footfall{path}"] if may_be_below else [path]
+        answers = [httpx.get(f"{url}{each}", timeout=60) for each in paths]
+        if all("<center>nginx" in answer.text for answer in answers):
+            missed.append(path)
+        walked += 1
+    assert missed == []
+    assert walked > 150
 
 
 def from_address(address: str) -> httpx.Client:

@@ -18,6 +18,7 @@ import pytest
 from footfall.cli import probe
 from footfall.config import Settings
 from tests.conftest import Site, server_of
+from tests.support.commands import invoke
 from tests.support.proxy import Proxy
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
@@ -62,6 +63,10 @@ def test_a_probe_loads_nothing_but_itself(own: Path) -> None:
         ({"UDS": "false"}, ["health"], False),
         ({"PORT": "80\u00b2"}, ["health"], False),
         ({"PORT_FILE": "/dev/null"}, ["health"], False),
+        ({"HOST": "::1"}, ["health"], True),
+        ({"HOST": "[::]"}, ["health"], False),
+        ({"HOST": " 127.0.0.1 "}, ["health"], False),
+        ({"PORT": "0"}, ["health"], False),
         ({}, ["health", "--seconds", "1"], False),
         ({}, ["serve"], False),
     ],
@@ -362,3 +367,20 @@ async def test_no_request_fails_while_two_services_are_restarted_in_turn(
             is_over = True
             await asyncio.gather(*visitors)
     assert sorted(counts) == list(range(1, len(counts) + 1))
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[::]", "::", " 127.0.0.1 ", "localhost", "0.0.0.0"])
+def test_health_understands_host_as_the_service_does(own: Path, host: str) -> None:
+    with serving(own / "s", HOST=host) as served:
+        environ = {**served.environ, "PORT": served.url.rpartition(":")[2]}
+        command = [sys.executable, "-m", "footfall", "health"]
+        asked = subprocess.run(
+            command, env=environ, capture_output=True, text=True, timeout=60, cwd=own
+        )
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+def test_health_says_why_it_does_not_know_the_port(own: Path) -> None:
+    asked = invoke("health", environ={"PORT": "0"}, directory=own)
+    assert asked.exit_code == 1
+    assert "with PORT=0 the kernel chooses the port" in asked.output

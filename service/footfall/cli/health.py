@@ -19,6 +19,10 @@ def health(ready: bool, seconds: float) -> None:
     """
     settings = settings_of_environment()
     path = "/readyz" if ready else "/livez"
+    if not (settings.uds or settings.port):
+        raise click.ClickException(
+            "with PORT=0 the kernel chooses the port, which only the service knows: set PORT or UDS"
+        )
     try:
         status, text = ask(settings.host, settings.port, settings.uds, path, seconds)
     except NoAnswer as error:

@@ -50,15 +50,19 @@ def ask(host: str, port: int, uds: str, path: str, seconds: float) -> tuple[int,
 def is_probe(arguments: list[str]) -> bool:
     """Is this `footfall health` without what only the whole command knows?"""
     places = (".env", *(os.environ.get(f"{name}_FILE", "") for name in DEFAULTS))
+    host = os.environ.get("HOST") or DEFAULTS["HOST"]
     port = os.environ.get("PORT") or DEFAULTS["PORT"]
     # Else it is a word that switches the socket off.
     is_path = "/" in (os.environ.get("UDS") or "/")
-    return (
+    return bool(
         arguments in (["health"], ["health", "--ready"])
         and not any(map(os.path.exists, places))
         and is_path
+        # Brackets and blanks mean what config.py makes of them, and 0 is no port to connect to.
+        and not set(host) & set("[] \t")
         and port.isascii()
         and port.isdigit()
+        and int(port)
     )
 
 

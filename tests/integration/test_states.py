@@ -45,6 +45,8 @@ def row(scene: Scene, name: str, how: str, state: State) -> str:
         # The first change may have met no more than a connection that was being closed.
         (ready, says), found = strict.ready(), strict.findings()
         reads = {where: strict.read(path) for where, path in scene.paths.items()}
+        for_reads = strict.http.get("/readyz?for=reads").status_code
+        assert (for_reads == 200) == (200 in reads.values()), (name, reads)
         assert strict.http.get("/livez").status_code == 200, name
         scene.all_change(lenient)
         wait_until(lambda: scene.also in ["", *lenient.findings()], f"{scene.also} to be found")

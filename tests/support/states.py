@@ -50,7 +50,7 @@ class Served(Serving):
             except AssertionError as error:
                 # Its standard output does not say why.
                 raise AssertionError(self._log.read_text()) from error
-        self.http = httpx.Client(base_url=self.url)
+        self.http = httpx.Client(base_url=self.url, timeout=60)
 
     def lines(self) -> list[str]:
         """What it has logged, without time, level and name."""

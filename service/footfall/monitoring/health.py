@@ -2,7 +2,9 @@
 it?
 
 /livez does not query Redis: killing this process would not bring Redis back. /readyz queries Redis,
-and answers 503 while this process drains.
+and answers 503 while this process drains. /readyz?for=reads is 503 only while reads would fail:
+else a Redis that rejects changes, and that all pods share, would take all of them out of a load
+balancer.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ import platform
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -31,6 +34,9 @@ LATE_SECONDS = 300
 UNTOLD = "the service cannot tell: see its log"
 
 HealthReport = tuple[int, Mapping[str, Any]]
+Report = Callable[[], Awaitable[HealthReport]]
+# The query of /readyz.
+FOR_READS = b"for=reads"
 
 
 class Health:
@@ -47,8 +53,9 @@ class Health:
     async def live(self) -> HealthReport:
         return 200, {"status": "alive"}
 
-    async def ready(self) -> HealthReport:
-        """200 if Redis answers, has this service's data, and is as durable as configured."""
+    async def ready(self, *, for_reads: bool = False) -> HealthReport:
+        """200 if Redis answers, has this service's data, and is as durable as configured; or
+        `for_reads`, if it can be read."""
         warnings: list[str] = []
         (trouble, took_ms), vacancy, outbox = await asyncio.gather(
             self._trouble(), self._vacancy(), self._outbox(warnings)
@@ -62,7 +69,7 @@ class Health:
         blocks = (
             problem
             for problem in problems
-            if problem.is_outage or (problem.is_fatal and self._is_strict)
+            if problem.is_outage or (problem.is_fatal and self._is_strict and not for_reads)
         )
         reasons += (block.text for block in blocks if block.text != trouble)
         noticed = self._site.warnings
@@ -114,12 +121,16 @@ class Health:
 
 
 class _Json:
-    def __init__(self, report: Callable[[], Awaitable[HealthReport]]) -> None:
+    """`others` are the reports for a query, in place of `report`."""
+
+    def __init__(self, report: Report, others: Mapping[bytes, Report] | None = None) -> None:
         self._report = report
+        self._others = others or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            status, data = await self._report()
+            report = self._others.get(scope["query_string"], self._report)
+            status, data = await report()
         except Exception:
             log.exception("the service's health is unknown")
             status, data = 503, {"status": "not ready", "reasons": [UNTOLD], "warnings": []}
@@ -136,6 +147,10 @@ class _Json:
 
 
 def health_routes(health: Health) -> Iterator[BaseRoute]:
-    reports = {"/livez": health.live, "/readyz": health.ready, "/version": health.version}
-    for path, report in reports.items():
-        yield Route(path, Page(_Json(report), "health"))
+    pages = {
+        "/livez": _Json(health.live),
+        "/readyz": _Json(health.ready, {FOR_READS: partial(health.ready, for_reads=True)}),
+        "/version": _Json(health.version),
+    }
+    for path, page in pages.items():
+        yield Route(path, Page(page, "health"))

@@ -11,6 +11,7 @@ import httpx
 import orjson
 import pytest
 
+from footfall.outside import captcha
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.receivers import Receiver, receiver
 
@@ -86,6 +87,35 @@ async def test_without_an_answer_of_the_verifier_nothing_is_stored(make_site: Si
     assert refused.status_code == 503
     assert refused.json()["errmsg"]
     assert await site.texts() == []
+
+
+async def test_a_wrong_secret_is_a_line_of_the_log_once_a_minute(
+    make_site: Sites,
+    verifier: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(captcha, "monotonic", lambda: now[0])
+    site = await asking(make_site, verifier, "TURNSTILE")
+
+    async def lines(codes: Any) -> list[str]:
+        failed = {"success": False, "error-codes": codes}
+        verifier.answer = lambda path, body: (200, orjson.dumps(failed))
+        caplog.clear()
+        for _ in range(3):
+            sent = {**DRAFT, "turnstile": "good"}
+            assert (await site.http.post("/api/comment", json=sent)).status_code == 403
+        return [record.getMessage() for record in caplog.records]
+
+    # A visitor's token, and nonsense.
+    for codes in (["timeout-or-duplicate"], ["invalid-input-response"], None, 7, [7, None], []):
+        assert await lines(codes) == []
+    secret = f"nobody can pass the captcha: {verifier.url} answers invalid-input-secret; check its"
+    assert await lines(["invalid-input-secret"]) == [f"{secret} secret"]
+    assert await lines(["invalid-input-secret"]) == []
+    now[0] += 61
+    assert await lines(["invalid-input-secret"]) == [f"{secret} secret"]
 
 
 async def test_without_a_captcha_no_token_is_needed(site: Site) -> None:

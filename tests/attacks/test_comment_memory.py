@@ -1,39 +1,11 @@
 """Comments of strangers do not fill the memory of Redis."""
 
-from typing import Any
-
 import pytest
 
 from footfall.comments.rules import room
 from footfall.comments.rules.room import CLIENTS
-from footfall.errors import CommentsFull
-from footfall.store.size import Kind, Size
-from tests.conftest import BOB, Site, Sites
-
-FULL = CommentsFull.text
-
-
-async def write(site: Site, text: str, address: str, by: Any = None) -> dict[str, Any]:
-    headers = {"x-forwarded-for": address}
-    if by:
-        headers["authorization"] = f"Bearer {by.id}"
-    draft = {"comment": text, "url": "/p", "nick": "Ann"}
-    answer = await site.http.post("/api/comment", json=draft, headers=headers)
-    return dict(answer.json())
-
-
-async def filled(site: Site, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if comments took so much of COMMENT_LIMIT, by what Redis says."""
-    comments = site.service.comments
-    size = Size(Kind(0, 0), Kind(1000, comments.room.limit * share / 1000))
-
-    async def weigh() -> Size:
-        scale.reading = size
-        return size
-
-    scale = site.service.data.scale
-    monkeypatch.setattr(scale, "weigh", weigh)
-    await comments.room.read()
+from tests.conftest import BOB, Sites
+from tests.web.test_comment_limit import write
 
 
 async def test_one_network_does_not_fill_the_memory_in_a_night(

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from footfall.driver.client import connect
+from footfall.errors import StoreUnavailable
 from footfall.store.store import Store
 from tests.conftest import Site, Sites
 from tests.support.servers import RealServer, program_of, running
@@ -39,19 +41,11 @@ def demoted(server: RealServer) -> Iterator[None]:
 
 
 @contextmanager
-def without_replicas(server: RealServer) -> Iterator[None]:
+def configured(server: RealServer, name: str, value: int) -> Iterator[None]:
     with server.admin() as admin:
-        admin.config_set("min-replicas-to-write", 1)
+        admin.config_set(name, value)
         yield
-        admin.config_set("min-replicas-to-write", 0)
-
-
-@contextmanager
-def out_of_memory(server: RealServer) -> Iterator[None]:
-    with server.admin() as admin:
-        admin.config_set("maxmemory", 1)
-        yield
-        admin.config_set("maxmemory", 0)
+        admin.config_set(name, 0)
 
 
 @pytest.fixture
@@ -69,7 +63,11 @@ async def store(server: RealServer) -> AsyncIterator[Store]:
     await store.redis.close()
 
 
-STATES = {"read-only": demoted, "alone": without_replicas, "full": out_of_memory}
+STATES: dict[str, Callable[[RealServer], AbstractContextManager[None]]] = {
+    "read-only": demoted,
+    "alone": partial(configured, name="min-replicas-to-write", value=1),
+    "full": partial(configured, name="maxmemory", value=1),
+}
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -90,7 +88,7 @@ async def test_every_read_is_answered_beside_changes_that_are_rejected(
     assert (CHANGES[0][0], 503) in statuses
     async with asyncio.timeout(60):
         while (await site.http.post("/api/article", json={"path": "/p"})).status_code != 200:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
 
 
 async def read(
@@ -111,3 +109,20 @@ async def change(
     while min(asked[each] for each in READS) < ENOUGH:
         answer = await site.http.post(path, json=body)
         statuses[path, answer.status_code] += 1
+
+
+async def test_a_store_that_closes_amid_that_leaves_nobody_waiting(
+    store: Store, server: RealServer
+) -> None:
+    await store.counters.add([("/p", "time", 1)])
+    with demoted(server):
+        wanted = [store.counters.read(["time /p"]) for _ in range(20)]
+        asked = [asyncio.ensure_future(each) for each in wanted]
+        asked.append(asyncio.ensure_future(store.counters.add([("/p", "time", 1)])))
+        for _ in range(3):
+            await asyncio.sleep(0)
+            asked.append(asyncio.ensure_future(store.counters.read(["time /q"])))
+        await store.redis.close()
+        async with asyncio.timeout(60):
+            found = await asyncio.gather(*asked, return_exceptions=True)
+    assert all(isinstance(each, list | StoreUnavailable) for each in found)

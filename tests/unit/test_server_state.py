@@ -114,3 +114,47 @@ def test_changes_that_are_not_confirmed_end_with_one_that_is(
 
 def test_every_state_has_a_metric() -> None:
     assert set(FINDINGS) >= TROUBLES
+
+
+def test_changes_are_kept_back_while_they_are_rejected_and_one_a_second_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(server_state, "monotonic", lambda: now[0])
+    state = ServerState("Redis", CommandStats(Metrics(), 0.0))
+
+    def kept() -> list[bool]:
+        return [state.keeps_back() for _ in range(3)]
+
+    assert kept() == [False] * 3
+    for _ in range(5):
+        assert state.refuses(error_reply("NOREPLICAS Not enough good replicas to write."))
+        assert kept() == [False, True, True]
+        now[0] += 1
+    # Memory that is full takes changes that free some.
+    full = ServerState("Redis", CommandStats(Metrics(), 0.0))
+    assert full.refuses(error_reply("OOM command not allowed when used memory > 'maxmemory'."))
+    assert [full.keeps_back() for _ in range(3)] == [False] * 3
+
+
+def test_changes_that_nobody_rejects_any_longer_are_all_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in `footfall worker`, where no probe tells of the end, and no view is counted."""
+    now = [1000.0]
+    monkeypatch.setattr(server_state, "monotonic", lambda: now[0])
+    state = ServerState("Redis", CommandStats(Metrics(), 0.0))
+    assert state.refuses(error_reply("READONLY You can't write against a read only replica."))
+    for _ in range(4):
+        assert not state.keeps_back()
+        state.did("outbox/take")
+        now[0] += 1
+    assert [state.keeps_back() for _ in range(3)] == [False] * 3
+
+
+def test_a_full_disk_is_tried_by_nobody() -> None:
+    state = ServerState("Redis", CommandStats(Metrics(), 0.0))
+    state.note_room(has_none=True)
+    assert [state.keeps_back() for _ in range(3)] == [True] * 3
+    state.note_room(has_none=False)
+    assert not state.keeps_back()

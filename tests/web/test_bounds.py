@@ -14,6 +14,7 @@ import pytest
 from footfall.accounts.rules import attempts
 from footfall.comments.rules import room
 from footfall.compat import rows_of
+from footfall.counting.limits import NEW_BURST_COUNTERS, SAVED_SECONDS, SLOWER
 from footfall.driver.script_calls import Rate
 from footfall.limits import allowance as allowances
 from footfall.limits.buckets import Bucket, of_client
@@ -21,6 +22,8 @@ from footfall.limits.clients import pool_client_of
 from footfall.limits.pool import Shares
 from footfall.limits.pools import Pools
 from footfall.model import PROTOCOLS, Account, Caller
+from footfall.netaddr import HOMES_IN_A_NETWORK
+from footfall.notifications.rules.recipients import SENDER_RATE
 from footfall.routes import TABLE
 from footfall.table.endpoint import Row, asking
 from footfall.table.who import ADMINISTRATOR, MODERATOR, QUIET_ADMINISTRATOR
@@ -49,29 +52,30 @@ DRAFT = {"comment": "hello", "url": "/p", "nick": "Ann"}
 GATE = "an old gate"
 
 
+TIMES = f"{HOMES_IN_A_NETWORK} times that"
 RATES = {
     "COUNTER_RATE": (
         "counter changes, likes and searches: CPU, and what Redis writes to its disk",
-        "`COUNTER_RATE` a second, ten seconds' worth at once",
-        "32 times that",
+        f"`COUNTER_RATE` a second, {SAVED_SECONDS} seconds' worth at once",
+        TIMES,
         "what Redis can do",
     ),
     "NEW_COUNTER_RATE": (
         "Redis's memory for counters",
-        "`NEW_COUNTER_RATE` a second, 200 at once, later in a day a twentieth",
-        "32 times that",
+        f"`NEW_COUNTER_RATE` a second, {NEW_BURST_COUNTERS} at once, later in a day a {SLOWER}th",
+        TIMES,
         "`COUNTER_LIMIT`",
     ),
     "IPQPS": (
         "comments and edits: CPU, notifications, emails to those they reply to",
         "one in `IPQPS` seconds",
-        "32 times that; but 60 emails to readers at once, then one a minute",
+        f"{TIMES}; but {SENDER_RATE.capacity} emails to readers at once, then one a minute",
         "`COMMENT_LIMIT`; a reader gets `MAIL_RATE` emails an hour",
     ),
     "COMMENT_LIMIT": (
         "Redis's memory and disk for comments",
-        "a 3,200th of it a day",
-        "a hundredth a day",
+        f"a {room.CLIENTS:,}th of it a day",
+        TIMES,
         "`COMMENT_LIMIT`",
     ),
     "MAX_CONNECTIONS": (
@@ -83,7 +87,7 @@ RATES = {
     "attempts": (
         "guesses, registrations, emails that they cause, changes of one's own account",
         "20 to 60 at once, then one in 10 to 300 s",
-        "32 times that",
+        TIMES,
         "an account's strangers together 100, then one in 30 s; a mailbox 5, then one in 720 s",
     ),
 }

@@ -137,8 +137,7 @@ class Connection(asyncio.Protocol):
 
     def _start_opening(self) -> None:
         # In an empty context, so that later log lines do not carry this request's id.
-        loop = asyncio.get_running_loop()
-        self._opening = loop.create_task(self._open(), context=Context())
+        self._opening = asyncio.create_task(self._open(), context=Context())
 
     async def close(self) -> None:
         """Close for good: later commands fail, as nothing would close a new connection."""
@@ -146,6 +145,7 @@ class Connection(asyncio.Protocol):
         if self._opening:
             await self._opening
         self._break(None)
+        self._fail_unsent(None)
         self._state.forget()
 
     def _send(self, sent: bytes, pending: _Pending) -> None:
@@ -289,7 +289,7 @@ class Connection(asyncio.Protocol):
             self._given_up += 1
             transport.abort()
         in_flight, self._in_flight = self._in_flight, deque()
-        if was_leaving and self._unsent:
+        if was_leaving and self._unsent and not self._is_closed:
             self._start_opening()
         self._fail(in_flight, error)
 

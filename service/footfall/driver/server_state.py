@@ -118,8 +118,10 @@ _OF_CONNECTIONS = (AWAY, LOADING, NO_DESCRIPTOR, PASSWORD)
 _ENDED_BY_PROOF = frozenset({*_TROUBLES.values(), WRONG_KIND, LOADING} - {PASSWORD})
 # While one of these is true every change is rejected, also one that frees memory.
 _REJECTING = frozenset({"replica", "alone", "file_fails", REFUSED})
-# Then so often one is tried.
+# Then so often one is tried; after so long without a rejection none is kept back, also in a process
+# that nothing else tells of the end.
 TRY_SECONDS = 1.0
+LAPSE_SECONDS = 3.0
 # The codes of all of them.
 TROUBLES = {trouble.code for trouble in (*_OF_CONNECTIONS, *_ENDED_BY_PROOF, UNCONFIRMED)} | {
     REFUSED
@@ -175,7 +177,7 @@ class ServerState:
         self._refused_at = -math.inf
         # Are all changes rejected, as far as is known; and when was one tried in spite of that?
         self.rejects_changes = False
-        self._tried_at = -math.inf
+        self._tried_at = self._rejected_at = -math.inf
         # Is there no room for changes on the disk of a private server?
         self._has_no_room = False
 
@@ -188,6 +190,8 @@ class ServerState:
             # The next change would end the server, and reads with it.
             return True
         now = monotonic()
+        if now > self._rejected_at + LAPSE_SECONDS:
+            return False
         if now < self._tried_at + TRY_SECONDS:
             return True
         self._tried_at = now
@@ -203,6 +207,8 @@ class ServerState:
             # Of two missing permissions, the one that every change needs.
             trouble = earlier
         self.troubles[trouble.code] = trouble
+        if trouble.code in _REJECTING:
+            self._rejected_at = monotonic()
         self._judge()
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
         texts = (str(reason).rstrip("."), trouble.todo) if trouble.todo else (advised(reason),)

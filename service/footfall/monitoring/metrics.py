@@ -148,20 +148,15 @@ class Figures(Collector):
                 seconds.add_metric([name], buckets, sum_)
         yield requests
         yield seconds
-        refused = CounterMetricFamily(
-            "footfall_refused", "Requests rejected or failed", labels=["reason"]
-        )
-        for reason, number in metrics.refused.totals().items():
-            if number:
-                refused.add_metric([reason], number)
-        yield refused
-        limits = CounterMetricFamily(
-            "footfall_limit_refusals", "Refusals by limits of one client", labels=["limit"]
-        )
-        for limit, number in metrics.limits.totals().items():
-            if number:
-                limits.add_metric([limit], number)
-        yield limits
+        for name, text, label, counter in (
+            ("refused", "Requests rejected or failed", "reason", metrics.refused),
+            ("limit_refusals", "Refusals by limits of one client", "limit", metrics.limits),
+        ):
+            family = CounterMetricFamily(f"footfall_{name}", text, labels=[label])
+            for value, number in counter.totals().items():
+                if number:
+                    family.add_metric([value], number)
+            yield family
 
     def _findings(self) -> Iterator[Metric]:
         gauge = GaugeMetricFamily(

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,10 @@ from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.store.store import Store
 from tests.conftest import Site, Sites
-from tests.support.servers import RealServer, program_of, running
+from tests.support.servers import RealServer
+from tests.support.states import demoted
+
+from .test_failures import server as server
 
 READS = (
     "/api/article?path=/p",
@@ -33,26 +35,11 @@ ENOUGH = 150
 
 
 @contextmanager
-def demoted(server: RealServer) -> Iterator[None]:
-    with server.admin() as admin:
-        admin.replicaof("127.0.0.1", "1")
-        yield
-        admin.replicaof("NO", "ONE")
-
-
-@contextmanager
 def configured(server: RealServer, name: str, value: int) -> Iterator[None]:
     with server.admin() as admin:
         admin.config_set(name, value)
         yield
         admin.config_set(name, 0)
-
-
-@pytest.fixture
-def server(kind: str, own: Path) -> Iterator[RealServer]:
-    """A server that a test may damage."""
-    with running(program_of(kind), own) as server:
-        yield server
 
 
 @pytest.fixture

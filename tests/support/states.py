@@ -199,7 +199,7 @@ def configured(setting: str, value: object, usual: object) -> State:
 
 
 @contextmanager
-def demoted(scene: Scene) -> Iterator[None]:
+def demoted(scene: Scene | RealServer) -> Iterator[None]:
     with scene.admin() as admin:
         admin.replicaof("127.0.0.1", "1")
         yield

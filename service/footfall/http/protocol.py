@@ -126,9 +126,7 @@ class HttpProtocol(Connection):
         except httptools.HttpParserError:
             self._refuse_unreadable()
         except httptools.HttpParserUpgrade as pause:
-            if self._without_upgrade:
-                return self._read_on(data[pause.args[0] :])
-            self._unsupported_upgrade_warning()
+            return self._read_on(data[pause.args[0] :])
         if not (self.is_between or self.is_discarding):
             self._check_unfinished(data)
         self._received = b""
@@ -207,6 +205,8 @@ class HttpProtocol(Connection):
     def _read_on(self, rest: bytes) -> None:
         """Go on after a pause of the parser, with what came behind the head."""
         head, self._without_upgrade = self._without_upgrade, b""
+        if not head:
+            return self._unsupported_upgrade_warning()
         self.is_refused, self.is_between = False, True
         self.url, self.parser = b"", new_parser(self)
         self.head.clear()

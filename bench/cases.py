@@ -14,6 +14,7 @@ from footfall.comments.store.deletions import STEP_REPLIES
 from footfall.comments.store.ids import SHORT, IdGenerator
 from footfall.comments.store.projections import Applying, CommentChange, JournalEntry
 from footfall.driver.keys import Keys
+from footfall.driver.rights import KINDS, RIGHTS
 from footfall.model import Account, Ban, Comment, Credentials, Session
 from footfall.notifications.store.outbox import CONSUMER, GROUP, Task
 
@@ -159,11 +160,8 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         **_accounts(),
         **_outbox(),
         "site/try": lambda n: (
-            {
-                name: f"tried:{name}"
-                for name in ("hash", "members", "entries", "text", "numbers", "sketch")
-            }
-            | {"kept_ms": 1}
+            {name: f"tried:{name}" for name in KINDS}
+            | {"commands": [right.tried for right in RIGHTS.values() if right.tried]}
         ),
         "counters/add, 1 change": add(1),
         "counters/add, 64 changes": add(64),

@@ -16,6 +16,7 @@ import pytest
 import footfall
 from footfall.comments.store import indexes
 from footfall.config import Settings
+from footfall.driver.rights import FOR_VISITORS, RIGHTS
 from footfall.errors import ServiceError
 from footfall.limits.pool import Pool
 from footfall.limits.pools import Pools
@@ -142,6 +143,18 @@ def test_every_pool_is_listed() -> None:
         rows.append(f"| {POOLS[field.name]} | {' | '.join(sizes)} |")
     head = "| Pool | At once | With those that wait | An address, or an account | A /48 |"
     assert is_table("docs/operations.md", head, rows)
+
+
+def test_what_fails_without_each_right_is_listed() -> None:
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, right in RIGHTS.items():
+        alike.setdefault(right.fails, []).append(f"`{name}`")
+    rows = [
+        f"| {' '.join(names)} | {', '.join(fails)} | {is_ready} |"
+        for fails, names in alike.items()
+        for is_ready in ["yes" if FOR_VISITORS.isdisjoint(fails) else "no"]
+    ]
+    assert is_table("docs/operations.md", "| Without | Fails | Is it ready? |", rows)
 
 
 def settings(document: str) -> list[tuple[str, ...]]:

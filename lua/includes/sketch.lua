@@ -9,7 +9,7 @@ local function sketch(index)
   local may = type(refused) == 'table' and string.find(refused.err, 'WRONGTYPE', 1, true)
   local numbers = may and redis.pcall('SMEMBERS', index)
   if numbers and not numbers.err then
-    redis.call('DEL', index)
+    redis.pcall('DEL', index)
     for i = 1, #numbers, 1000 do
       redis.pcall('PFADD', index, unpack(numbers, i, math.min(i + 999, #numbers)))
     end

@@ -232,9 +232,11 @@ def password_changed(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def right_taken(scene: Scene) -> Iterator[None]:
+    scene.also = "rights"
     with scene.admin() as admin:
         admin.execute_command("ACL", "SETUSER", "footfall", "-evalsha")
         yield
+        scene.also = ""
         admin.execute_command("ACL", "SETUSER", "footfall", "+evalsha")
         admin.acl_log_reset()
 

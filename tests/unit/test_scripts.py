@@ -100,7 +100,8 @@ def test_a_script_uses_no_clock_no_random_number_and_no_json(name: str) -> None:
         assert word not in code(name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+# What the commands of site/try are, its caller says.
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"site/try"}))
 def test_a_reader_does_not_write(name: str) -> None:
     writes = re.findall(
         r"'((?:H|X|Z)(?:SET|SETNX|INCRBY|DEL|ADD|REM)|SET|DEL|INCR(?:BY)?)'", code(name)

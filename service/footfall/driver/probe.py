@@ -16,6 +16,7 @@ from .client import RedisClient
 from .cluster import SLOTS, Cluster, slot_of_key
 from .commands import Command, pack, pack_word
 from .replies import ErrorReply, is_unknown_script
+from .rights import KINDS, RIGHTS, name_of
 from .scripts import Scripts
 from .server_state import PROBE
 
@@ -23,15 +24,10 @@ from .server_state import PROBE
 PROBE_SECONDS = 1.5
 # The further wait for scripts to be loaded that a server has lost.
 LOAD_SECONDS = 0.1
-# How long a test key is kept whose removal is rejected.
-TRIED_MS = 60_000
 # Redis has two texts for it.
 _OF_KEYS = re.compile("access (a|one of the) key")
-# Without these no view is counted, or no comment stored.
-NEEDED = frozenset(
-    {"+hget", "+hset", "+hsetnx", "+hdel", "+hexists", "+hlen", "+hincrby", "+get", "+set", "+del"}
-    | {"+zadd", "+zrem", "+zscore", "+xadd", "+xrange", "+xdel", "+pexpire"}
-)
+_OF_SCRIPTS = re.compile("['`]evalsha\\b", re.IGNORECASE)
+_TRIED = [pack_word(right.tried) for right in RIGHTS.values() if right.tried]
 
 
 class Probe:
@@ -75,7 +71,8 @@ class Probe:
         redis, script = self._redis, self._scripts["site/try"]
         senders = await redis.masters(anew=False)
         asked = {
-            name: (sender, [script.call(0, self._tried(name))]) for name, sender in senders.items()
+            name: (sender, [script.call(len(_TRIED), self._keys(name) + _TRIED)])
+            for name, sender in senders.items()
         }
         replies = await redis.each(asked, redis.deadline())
         if any(
@@ -94,17 +91,25 @@ class Probe:
     def _refusals(self, replies: list[Any]) -> list[str]:
         (reply,) = replies
         if isinstance(reply, ErrorReply):
-            # Anything but its keys hurts in other ways, and is known by them.
-            is_of_keys = reply.is_refusal and _OF_KEYS.search(str(reply)) is not None
-            return [f"'~{self._key_of(0).partition(':')[0]}:*'"] if is_of_keys else []
+            return self._of_script(reply)
         pairs = zip(reply[::2], reply[1::2], strict=True)
-        refused = [name for name, error in pairs if ErrorReply(error.decode()).is_refusal]
-        return [f"+{name.decode().lower()}" for name in dict.fromkeys(refused)]
+        return [
+            name_of(tried.decode())
+            for tried, error in pairs
+            if ErrorReply(error.decode()).is_refusal
+        ]
 
-    def _tried(self, name: str) -> list[bytes]:
+    def _of_script(self, reply: ErrorReply) -> list[str]:
+        """What is denied if not even the script that tries the others may run."""
+        if not reply.is_refusal:
+            return []
+        if _OF_KEYS.search(str(reply)):
+            return [f"'~{self._key_of(0).partition(':')[0]}:*'"]
+        return ["+evalsha"] if _OF_SCRIPTS.search(str(reply)) else []
+
+    def _keys(self, name: str) -> list[bytes]:
         key = self._key(name)
-        kinds = ("hash", "members", "entries", "text", "numbers", "sketch")
-        return [*(pack_word(f"{key}:{kind}") for kind in kinds), pack_word(TRIED_MS)]
+        return [pack_word(f"{key}:{kind}") for kind in KINDS]
 
     async def _change(self) -> None:
         """The same by the connections for changes that wait until they are durable."""

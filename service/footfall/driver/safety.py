@@ -19,8 +19,9 @@ from . import disk
 from .client import RedisClient
 from .clock import Clock
 from .facts import Facts, Problem, facts_of, find
-from .probe import NEEDED, PROBE_SECONDS, Probe
+from .probe import PROBE_SECONDS, Probe
 from .replies import ErrorReply
+from .rights import FOR_VISITORS, failing
 from .roles import roles
 from .server_state import ADVICE, AWAY, REFUSED, SINGLE, TROUBLES, WRONG_KIND, Trouble
 
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 # How long /readyz waits for Redis: it answers within two seconds.
 READY_SECONDS = 1.7
 # What requests meet, and what passes by itself once its cause is gone.
-PASSING = TROUBLES | {"replica", "alone", "file_fails", "rights"}
+PASSING = TROUBLES | {"replica", "alone", "file_fails", "rights", "rights_minor"}
 
 # A name for it among the servers' names.
 ON_DISK = "the disk"
@@ -260,9 +261,12 @@ class Safety:
 
 
 def _lacking(rights: list[str]) -> Problem:
-    text = f"Redis does not allow {' '.join(rights)}: {ADVICE}"
-    is_fatal = not NEEDED.isdisjoint(rights) or any(right.startswith("'~") for right in rights)
-    return Problem("rights", text, is_fatal=is_fatal)
+    fails = failing(rights)
+    what = f" (affects {', '.join(fails)})" if fails else ""
+    text = f"Redis does not allow {' '.join(rights)}{what}: {ADVICE}"
+    # Without its keys nothing works.
+    is_fatal = not fails or not FOR_VISITORS.isdisjoint(fails)
+    return Problem("rights" if is_fatal else "rights_minor", text, is_fatal=is_fatal)
 
 
 def _problem(trouble: Trouble) -> Problem:

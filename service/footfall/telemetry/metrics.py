@@ -42,6 +42,7 @@ FINDINGS = (
     "cluster_down",
     "refused",
     "rights",
+    "rights_minor",
     "rewrite_fails",
     "memory_low",
     "disk_full",

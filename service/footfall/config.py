@@ -14,19 +14,17 @@ from .environment import FromEnvironment
 from .model import Durability
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
+from .setting_texts import directory, host_or_address, path, secret
 from .site_settings import SiteSettings
 from .values import (
-    directory,
     durability,
     env,
     flag,
-    host_or_address,
     level,
     mode,
     networks,
     number,
     one_of,
-    optional,
     redis_url,
     region_file,
     seconds,
@@ -41,7 +39,7 @@ class ProcessSettings(FromEnvironment):
     host: str = env("HOST", "127.0.0.1", host_or_address, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
     uds: str = env(
-        "UDS", "", optional, "Path of a UNIX socket to listen on, instead of address and port"
+        "UDS", "", path, "Path of a UNIX socket to listen on, instead of address and port"
     )
     uds_mode: int = env("UDS_MODE", "660", mode, "File mode of that socket")
     workers: int = env("WORKERS", "1", number(1, 64), "Processes that share the port")
@@ -90,12 +88,12 @@ class ProcessSettings(FromEnvironment):
         secret=True,
     )
     redis_password: str = env(
-        "REDIS_PASSWORD", "", str, "Redis password, instead of the one in REDIS_URL", secret=True
+        "REDIS_PASSWORD", "", secret, "Redis password, instead of the one in REDIS_URL", secret=True
     )
     redis_server: str = env(
         "REDIS_SERVER",
         "",
-        optional,
+        path,
         "Program to start as the private Redis; empty: the Valkey in the package",
     )
     redis_timeout: float = env(

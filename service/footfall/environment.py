@@ -14,12 +14,15 @@ from typing import Any, Self
 from dotenv import dotenv_values
 
 from .patterns import Patterns
+from .setting_texts import is_off, quoted
 from .unsupported_settings import refusals
 
 MAX_FILE_BYTES = 64 * 1024
 SUFFIX = "_FILE"
 # UTF-8, also with the mark that editors of Windows start a file with.
 ENCODING = "utf-8-sig"
+# Characters of an error about a value.
+MOST_OF_AN_ERROR = 200
 # As in Waline, whose env file can be used unchanged.
 OFF_IF_EMPTY = {"IPQPS"}
 
@@ -111,7 +114,8 @@ class FromEnvironment:
                 values[setting.name] = _parsed(meta, text)
             except ValueError as error:
                 is_hidden = meta["secret"] or meta["env"] in given.files
-                wrong.append(f"{meta['env']}={'***' if is_hidden else repr(text)}: {error}")
+                shown = "***" if is_hidden else quoted(text)
+                wrong.append(f"{meta['env']}={shown}: {_shortened(str(error))}")
         wrong += refusals(given.texts)
         if wrong:
             raise BadSettings("\n".join(wrong))
@@ -135,12 +139,19 @@ class FromEnvironment:
         )
 
 
+def _shortened(error: str) -> str:
+    """An error of a library may repeat a whole value."""
+    return "".join(each if each.isprintable() else " " for each in error[:MOST_OF_AN_ERROR])
+
+
 def _parsed(meta: Mapping[str, Any], text: str) -> Any:
-    """What may be left out is switched off by `false`, too."""
+    """What may be left out is switched off by `false`, too. Blanks around a value count only in a
+    secret."""
+    text = text if meta["secret"] else text.strip()
     try:
         return meta["parse"](text)
     except ValueError:
-        if text.strip().lower() in ("false", "none") and not meta["default"]:
+        if is_off(text) and not meta["default"]:
             return meta["parse"]("")
         raise
 
@@ -195,7 +206,7 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
                 texts[name], files[name] = text_of(file), file
             except ValueError as error:
                 # A value that is not a path may be the secret itself, in the wrong variable.
-                shown = repr(file) if os.path.isabs(file) else "***"
+                shown = quoted(file) if os.path.isabs(file) else "***"
                 wrong.append(f"{name}{SUFFIX}={shown}: {error}")
     return GivenTexts(texts, files, wrong=tuple(wrong))
 

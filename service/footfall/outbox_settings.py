@@ -9,18 +9,18 @@ from typing import Any, cast, get_args
 
 from .environment import FromEnvironment
 from .notify.mail import SERVICES, Kind, Way
-from .values import (
-    env,
-    flag,
+from .setting_texts import (
+    exact_address,
+    host,
+    line,
     mail_address,
     mail_addresses,
-    number,
-    one_of,
     optional,
-    timeout,
+    secret,
     web_address,
-    words,
+    word,
 )
+from .values import env, flag, number, one_of, timeout, words
 
 _TEMPLATE = "in Nunjucks' language, with self, parent and site. Empty: ours"
 
@@ -35,8 +35,8 @@ def _site(text: str) -> str:
 def _ways(text: str) -> Mapping[Kind, Way]:
     """Unnamed ones are sent now."""
     ways: dict[Kind, Way] = dict.fromkeys(get_args(Kind), "now")
-    for word in words(text):
-        kind, _, way = word.partition("=")
+    for each in words(text):
+        kind, _, way = each.partition("=")
         if kind not in ways or way not in get_args(Way):
             raise ValueError("needs pending= and approved=, each now, digest or never")
         ways[kind] = cast(Way, way)
@@ -46,11 +46,6 @@ def _ways(text: str) -> Mapping[Kind, Way]:
 def flag_or_nothing(text: str) -> bool | None:
     """None if empty."""
     return flag(text) if text.strip() else None
-
-
-def _address(text: str) -> str:
-    """An address as it is: a slash at its end may matter."""
-    return optional(text) if web_address(text) else ""
 
 
 def _mail_template(is_html: bool) -> Callable[[str], str]:
@@ -77,7 +72,7 @@ class OutboxSettings(FromEnvironment):
         "SMTP_SERVICE", "", _site, "Email provider by name, such as Gmail or QQ: sets host and port"
     )
     smtp_host: str = env(
-        "SMTP_HOST", "", optional, "SMTP server; without it and SMTP_SERVICE, no emails"
+        "SMTP_HOST", "", host("SMTP_PORT"), "SMTP server; without it and SMTP_SERVICE, no emails"
     )
     smtp_port: int = env(
         "SMTP_PORT", "0", number(0, 65535), "Port of the SMTP server; 0: 465 or 587"
@@ -88,9 +83,9 @@ class OutboxSettings(FromEnvironment):
         flag,
         "Use TLS from the start, as on port 465; else STARTTLS if the server offers it",
     )
-    smtp_user: str = env("SMTP_USER", "", str, "User name at the SMTP server")
-    smtp_pass: str = env("SMTP_PASS", "", str, "Password at the SMTP server", secret=True)
-    sender_name: str = env("SENDER_NAME", "", str, "Sender name of emails; empty: SITE_NAME")
+    smtp_user: str = env("SMTP_USER", "", line, "User name at the SMTP server")
+    smtp_pass: str = env("SMTP_PASS", "", secret, "Password at the SMTP server", secret=True)
+    sender_name: str = env("SENDER_NAME", "", line, "Sender name of emails; empty: SITE_NAME")
     sender_email: str = env(
         "SENDER_EMAIL", "", mail_address, "Sender address of emails; empty: SMTP_USER"
     )
@@ -159,7 +154,11 @@ class OutboxSettings(FromEnvironment):
         "Nunjucks template for emails to AUTHOR_EMAIL (self, parent, site). Empty: built-in",
     )
     webhook: str = env(
-        "WEBHOOK", "", _address, "Address that receives a request for each new comment", secret=True
+        "WEBHOOK",
+        "",
+        exact_address,
+        "Address that receives a request for each new comment",
+        secret=True,
     )
     webhook_secret: str = env(
         "WEBHOOK_SECRET", "", str, "Secret that signs these requests", secret=True
@@ -171,25 +170,25 @@ class OutboxSettings(FromEnvironment):
         "Apprise URLs of chats and phones, separated by commas; needs the extra notify",
         secret=True,
     )
-    tg_bot_token: str = env("TG_BOT_TOKEN", "", str, "Telegram: the bot's token", secret=True)
-    tg_chat_id: str = env("TG_CHAT_ID", "", str, "Telegram: the chat")
+    tg_bot_token: str = env("TG_BOT_TOKEN", "", word, "Telegram: the bot's token", secret=True)
+    tg_chat_id: str = env("TG_CHAT_ID", "", word, "Telegram: the chat")
     discord_webhook: str = env(
-        "DISCORD_WEBHOOK", "", _address, "Discord: a channel's webhook", secret=True
+        "DISCORD_WEBHOOK", "", exact_address, "Discord: a channel's webhook", secret=True
     )
     lark_webhook: str = env(
-        "LARK_WEBHOOK", "", _address, "Lark or Feishu: a bot's webhook", secret=True
+        "LARK_WEBHOOK", "", exact_address, "Lark or Feishu: a bot's webhook", secret=True
     )
-    sc_key: str = env("SC_KEY", "", str, "ServerChan: the key", secret=True)
-    push_plus_key: str = env("PUSH_PLUS_KEY", "", str, "PushPlus: the token", secret=True)
+    sc_key: str = env("SC_KEY", "", word, "ServerChan: the key", secret=True)
+    push_plus_key: str = env("PUSH_PLUS_KEY", "", word, "PushPlus: the token", secret=True)
     qywx_am: str = env(
         "QYWX_AM",
         "",
-        str,
+        line,
         "WeCom: company, secret, recipients and agent, separated by commas",
         secret=True,
     )
-    qmsg_key: str = env("QMSG_KEY", "", optional, "Qmsg, for messages to QQ: the key", secret=True)
-    qq_id: str = env("QQ_ID", "", optional, "Qmsg: QQ number that receives messages")
+    qmsg_key: str = env("QMSG_KEY", "", word, "Qmsg, for messages to QQ: the key", secret=True)
+    qq_id: str = env("QQ_ID", "", word, "Qmsg: QQ number that receives messages")
     qmsg_host: str = env(
         "QMSG_HOST", "https://qmsg.zendee.cn", web_address, "Qmsg: the address of its API"
     )
@@ -197,7 +196,7 @@ class OutboxSettings(FromEnvironment):
     akismet_key: str = env(
         "AKISMET_KEY",
         "",
-        optional,
+        word,
         "Akismet API key: every comment is checked, corrections are reported; empty or false: off",
         secret=True,
     )
@@ -207,14 +206,14 @@ class OutboxSettings(FromEnvironment):
     judge_webhook: str = env(
         "JUDGE_WEBHOOK",
         "",
-        _address,
+        exact_address,
         'Address that receives each comment like WEBHOOK and returns {"verdict": "spam"} or "ham"',
         secret=True,
     )
     judge_plugin: str = env(
         "JUDGE_PLUGIN",
         "",
-        optional,
+        word,
         "Python function module:function that receives each comment as a dictionary and "
         "returns spam or ham",
     )
@@ -245,12 +244,12 @@ class OutboxSettings(FromEnvironment):
     turnstile_secret: str = env(
         "TURNSTILE_SECRET",
         "",
-        optional,
+        word,
         "Turnstile secret: comments and registrations then need a token",
         secret=True,
     )
     turnstile_key: str = env(
-        "TURNSTILE_KEY", "", optional, "Turnstile site key, for the registration page"
+        "TURNSTILE_KEY", "", word, "Turnstile site key, for the registration page"
     )
     turnstile_url: str = env(
         "TURNSTILE_URL",
@@ -259,9 +258,9 @@ class OutboxSettings(FromEnvironment):
         "Address that verifies Turnstile tokens",
     )
     recaptcha_secret: str = env(
-        "RECAPTCHA_V3_SECRET", "", optional, "The same for reCAPTCHA v3", secret=True
+        "RECAPTCHA_V3_SECRET", "", word, "The same for reCAPTCHA v3", secret=True
     )
-    recaptcha_key: str = env("RECAPTCHA_V3_KEY", "", optional, "reCAPTCHA v3 site key")
+    recaptcha_key: str = env("RECAPTCHA_V3_KEY", "", word, "reCAPTCHA v3 site key")
     recaptcha_url: str = env(
         "RECAPTCHA_V3_URL",
         "https://www.recaptcha.net/recaptcha/api/siteverify",

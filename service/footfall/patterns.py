@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .setting_texts import quoted
+
 # RE2's limit for one setting's patterns and their cache.
 MAX_PATTERN_BYTES = 32 * 1024 * 1024
 # RE2's limit for a list's patterns and their cache. Texts that are made to overflow the cache take
@@ -57,7 +59,8 @@ class Patterns:
                 translated.append(translate(source))
                 _compile(translated[-1])
             except ValueError as error:
-                raise ValueError(f"the pattern {source!r} cannot be used: {error}") from None
+                words = f"the pattern {quoted(source)} cannot be used: {error}"
+                raise ValueError(words) from None
         joined = "|".join(f"(?:{pattern})" for pattern in translated)
         object.__setattr__(self, "_compiled", _compile(joined))
 

@@ -9,15 +9,14 @@ from .netaddr import Network
 from .outbox_settings import OutboxSettings
 from .pages import RULES
 from .patterns import Domain, Patterns
+from .setting_texts import filled, issuer, line, secret, web_address, word
 from .values import (
     buckets,
     bytes_or_default,
     counters,
     domains,
     env,
-    filled,
     flag,
-    issuer,
     levels,
     limit,
     login,
@@ -33,7 +32,6 @@ from .values import (
     some_of,
     template,
     time_zone,
-    web_address,
 )
 
 # In characters: the worst text of this length takes a second to render, and fits into a body.
@@ -97,13 +95,13 @@ class SiteSettings(OutboxSettings):
     leancloud_app_id: str = env(
         "LEANCLOUD_APP_ID",
         "",
-        str,
+        word,
         "The application ID that LeanCloud clients must send (X-LC-Id); empty: any",
     )
     leancloud_app_key: str = env(
         "LEANCLOUD_APP_KEY",
         "",
-        str,
+        word,
         "The key that LeanCloud clients must send or sign with; it is public. Empty: any",
     )
     paths: tuple[str, ...] = env(
@@ -145,7 +143,7 @@ class SiteSettings(OutboxSettings):
     site_uv_start: int = env(
         "SITE_UV_START", "0", limit(10**12), "Earlier visitors, added to site_uv"
     )
-    site_name: str = env("SITE_NAME", "", str, "Name of the site")
+    site_name: str = env("SITE_NAME", "", line, "Name of the site")
     site_url: str = env("SITE_URL", "", web_address, "Address of the site")
     server_url: str = env(
         "SERVER_URL", "", web_address, "Public address of Footfall; empty: taken from each request"
@@ -180,7 +178,7 @@ class SiteSettings(OutboxSettings):
     setup_code: str = env(
         "SETUP_CODE",
         "",
-        str,
+        secret,
         "Code that the first administrator must enter to register",
         secret=True,
     )
@@ -200,9 +198,9 @@ class SiteSettings(OutboxSettings):
         issuer,
         "OpenID Connect issuer, exactly as it names itself; needs SERVER_URL and OIDC_CLIENT_ID",
     )
-    oidc_client_id: str = env("OIDC_CLIENT_ID", "", str, "Client ID at that provider")
+    oidc_client_id: str = env("OIDC_CLIENT_ID", "", line, "Client ID at that provider")
     oidc_client_secret: str = env(
-        "OIDC_CLIENT_SECRET", "", str, "Client secret; empty for a public client", secret=True
+        "OIDC_CLIENT_SECRET", "", secret, "Client secret; empty for a public client", secret=True
     )
     oidc_scopes: str = env("OIDC_SCOPES", "openid profile email", scopes, "Scopes to request")
     oidc_name: str = env(

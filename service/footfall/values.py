@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,6 +17,7 @@ from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
 from .render.proxy import place_of
 from .render.region import open_regions
+from .setting_texts import exact_address, is_off, line, optional, path, quoted
 
 MIN_BUCKETS, MAX_BUCKETS = 256, 1 << 20
 MAX_SECONDS = 86_400
@@ -46,15 +46,6 @@ def flag(text: str) -> bool:
     raise ValueError("must be true or false")
 
 
-def is_off(text: str) -> bool:
-    """Does this text turn a setting off that is not a flag? `false` does in Waline."""
-    return text.strip().lower() in ("", "false", "none")
-
-
-def optional(text: str) -> str:
-    return "" if is_off(text) else text
-
-
 def login(text: str) -> str:
     """`force`, or a word that requires nothing: any other is a typo that would protect nothing."""
     word = optional(text).strip().lower()
@@ -63,30 +54,8 @@ def login(text: str) -> str:
     return word
 
 
-def filled(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be empty")
-    return text
-
-
-def host_or_address(text: str) -> str:
-    """A name or an address; an IPv6 address may be in brackets, as in a URL."""
-    text = filled(text).strip()
-    in_brackets = re.fullmatch(r"\[(.*)\]", text)
-    if not in_brackets and ":" not in text:
-        return text
-    try:
-        return str(ipaddress.IPv6Address(in_brackets[1] if in_brackets else text))
-    except ValueError:
-        raise ValueError("needs only a name or an address; PORT has the port") from None
-
-
-def directory(text: str) -> Path:
-    return Path(filled(text))
-
-
 def words(text: str) -> tuple[str, ...]:
-    return tuple(word for part in text.split(",") if (word := part.strip()))
+    return tuple(word for part in text.split(",") if (word := line(part)))
 
 
 def number(least: int, most: int) -> Callable[[str], int]:
@@ -151,7 +120,7 @@ def networks(text: str) -> tuple[Network, ...]:
         try:
             parts.append(ipaddress.ip_network(word, strict=False))
         except ValueError:
-            raise ValueError(f"{word!r} is neither an address nor a network") from None
+            raise ValueError(f"{quoted(word)} is neither an address nor a network") from None
     return tuple(parts)
 
 
@@ -164,7 +133,7 @@ def patterns(text: str) -> Patterns | None:
         raise ValueError("leave it empty for no patterns; to match the word, write [f]alse")
     for pattern in parts:
         if finds_everything(pattern):
-            raise ValueError(f"the pattern {pattern!r} matches every comment")
+            raise ValueError(f"the pattern {quoted(pattern)} matches every comment")
     return Patterns(tuple(parts))
 
 
@@ -177,7 +146,7 @@ def domains(text: str) -> tuple[Domain, ...]:
 def _domain(word: str) -> Domain:
     if match := re.fullmatch(r"/(.+)/([a-z]*)", word):
         if match[2].strip("iu"):
-            raise ValueError(f"the pattern {word!r} has other flags than i and u")
+            raise ValueError(f"the pattern {quoted(word)} has other flags than i and u")
         return Patterns((match[1],))
     # The commonest mistake with this setting is a scheme in front: only the host is used.
     host = re.sub(r"^https?://|(:\d+)?(/.*)?$", "", word.lower())
@@ -187,7 +156,7 @@ def _domain(word: str) -> Domain:
     except UnicodeError:
         host = ""
     if host == "false" or not re.fullmatch(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}", host):
-        raise ValueError(f"{word!r} is neither a host name nor a /pattern/")
+        raise ValueError(f"{quoted(word)} is neither a host name nor a /pattern/")
     return host
 
 
@@ -207,7 +176,7 @@ def counters(text: str) -> tuple[str, ...]:
     entries = words(text)
     for word in entries:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,31}", word):
-            raise ValueError(f"{word!r} is not a name of up to 32 letters and digits")
+            raise ValueError(f"{quoted(word)} is not a name of up to 32 letters and digits")
     if "time" not in entries:
         raise ValueError("must contain time, the count of views")
     return entries
@@ -226,22 +195,6 @@ def buckets(text: str) -> int:
     return value
 
 
-def web_address(text: str) -> str:
-    text = optional(text)
-    if text and not re.match(r"https?://[^/\s]+", text):
-        raise ValueError("must start with http:// or https://")
-    return text.rstrip("/")
-
-
-def issuer(text: str) -> str:
-    """Letter by letter, as the provider writes it."""
-    text = optional(text)
-    here = r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|$)"
-    if text and not re.match(rf"https://[^/\s]+|{here}", text):
-        raise ValueError("must start with https://")
-    return text
-
-
 def scopes(text: str) -> str:
     if "openid" not in text.split():
         raise ValueError("must include openid")
@@ -250,10 +203,8 @@ def scopes(text: str) -> str:
 
 def proxy_address(text: str) -> str:
     """The address as it was given: a final slash may make a difference."""
-    if is_off(text):
-        return ""
-    web_address(text)
-    if place_of(text) is None:
+    text = exact_address(text)
+    if text and place_of(text) is None:
         raise ValueError("must be an address without user, blanks and backslashes")
     return text
 
@@ -285,7 +236,7 @@ def some_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
         names = words(text.lower())
         for word in names:
             if word not in choices:
-                raise ValueError(f"{word!r} is none of {', '.join(choices)}")
+                raise ValueError(f"{quoted(word)} is none of {', '.join(choices)}")
         return tuple(choice for choice in choices if choice in names)
 
     return parse
@@ -322,9 +273,13 @@ def template(text: str) -> str:
 
 
 def region_file(text: str) -> str:
-    text = optional(text)
-    if text:
-        open_regions(text)
+    text = path(text)
+    try:
+        if text:
+            open_regions(text)
+    except ValueError as error:
+        # The setting's value names it.
+        raise ValueError(str(error).removeprefix(f"{text}: ")) from None
     return text
 
 
@@ -336,15 +291,6 @@ def time_zone(text: str) -> ZoneInfo:
         return ZoneInfo(name)
     # What it raises depends on what lies at that name: nothing, a folder, or another file.
     except (KeyError, OSError, ValueError):
-        raise ValueError(f"{name!r} is not a time zone, such as UTC or Europe/Berlin") from None
-
-
-def mail_addresses(text: str) -> tuple[str, ...]:
-    return tuple(map(mail_address, words(optional(text))))
-
-
-def mail_address(text: str) -> str:
-    text = optional(text).strip()
-    if text and (text.count("@") != 1 or not text.isprintable() or " " in text):
-        raise ValueError("needs an email address, such as ann@example.com")
-    return text
+        raise ValueError(
+            f"{quoted(name)} is not a time zone, such as UTC or Europe/Berlin"
+        ) from None

@@ -9,7 +9,7 @@ from dataclasses import Field, fields
 from functools import partial
 from typing import Any
 
-from footfall import outbox_settings, values
+from footfall import outbox_settings, setting_texts, values
 from footfall.config import Settings
 from footfall.unsupported_settings import OTHERS
 
@@ -27,6 +27,12 @@ FLAG: Schema = {
     "enum": [True, False, 1, 0, "true", "false", "1", "0", "yes", "no", "on", "off", ""]
 }
 ADDRESS = TEXT | {"pattern": "^(https?://.+|false|none)?$"}
+ADDRESSES = (
+    setting_texts.web_address,
+    setting_texts.exact_address,
+    values.proxy_address,
+    setting_texts.issuer,
+)
 
 
 def number(form: str, least: float, most: float, *, may_be_off: bool = False) -> Schema:
@@ -49,9 +55,7 @@ FORMS: dict[Any, Schema] = {
     values.prefix: TEXT | {"pattern": "^[A-Za-z0-9_.-]{0,32}$"},
     values.durability: TEXT | {"pattern": "^(memory|everysec|fsync|replica:[1-9]|false|none)?$"},
     values.login: {"enum": ["", "0", "enable", "disable", "force", "false", "none"]},
-    values.web_address: ADDRESS,
-    values.proxy_address: ADDRESS,
-    values.issuer: ADDRESS,
+    **dict.fromkeys(ADDRESSES, ADDRESS),
 }
 
 

@@ -15,7 +15,8 @@ from dotenv import dotenv_values
 from ..config import BadSettings, Settings
 from ..environment import ENCODING, SUFFIX, given
 from ..model import OnProgress
-from ..values import is_off, level
+from ..setting_texts import is_off
+from ..values import level
 
 # The key of --data in a command's context.
 _DATA = "footfall.data"

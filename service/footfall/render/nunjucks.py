@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 import re2
-from jinja2 import ChainableUndefined, TemplateError, meta
+from jinja2 import ChainableUndefined, Template, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from .encoding import in_address, in_component, md5_of
@@ -45,11 +45,7 @@ def compile_template(
     """
     environment = _environment(key)
     source = _TAG.sub(lambda tag: _jinja(tag[0]), text)
-    try:
-        unknown = meta.find_undeclared_variables(environment.parse(source)) - set(variables)
-        template = environment.from_string(source)
-    except TemplateError as error:
-        raise ValueError(f"the template cannot be read: {error}") from None
+    unknown, template = _parsed(environment, source, variables)
     if unknown:
         raise ValueError(f"{min(unknown)!r} is none of {', '.join(variables)}")
 
@@ -70,6 +66,19 @@ def compile_template(
     return fill
 
 
+def _parsed(
+    environment: SandboxedEnvironment, source: str, variables: Sequence[str]
+) -> tuple[set[str], Template]:
+    """Variables that a template may not use, and the template. Raises ValueError."""
+    try:
+        unknown = meta.find_undeclared_variables(environment.parse(source)) - set(variables)
+        return unknown, environment.from_string(source)
+    except TemplateError as error:
+        raise ValueError(f"the template cannot be read: {error}") from None
+    except RecursionError:
+        raise ValueError("the template cannot be read: it is nested too deeply") from None
+
+
 def compile_text(
     text: str, variables: Sequence[str], *, is_html: bool
 ) -> Callable[[Mapping[str, Any]], str]:
@@ -81,11 +90,7 @@ def compile_text(
     environment = SandboxedEnvironment(autoescape=is_html, undefined=ChainableUndefined)
     environment.globals = {"regex": _Expression}
     source = _TAG.sub(lambda tag: _SELF.sub("self_", _jinja(tag[0])), text)
-    try:
-        unknown = meta.find_undeclared_variables(environment.parse(source)) - set(variables)
-        template = environment.from_string(source)
-    except TemplateError as error:
-        raise ValueError(f"the template cannot be read: {error}") from None
+    unknown, template = _parsed(environment, source, variables)
     unknown -= environment.globals.keys()
     if unknown:
         raise ValueError(f"{min(unknown)!r} is none of self, parent and site")

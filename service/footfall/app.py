@@ -22,9 +22,9 @@ from .config import BadSettings
 from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
+from .counting.unknown_proxies import UnknownProxies
 from .driver.keys import digest
 from .driver.script_calls import Rate
-from .http.client import forwarded_address
 from .limits.pool import Pool
 from .model import Viewer
 from .netaddr import Networks
@@ -132,7 +132,7 @@ def _accounts_of(
         process,
         store.accounts,
         account_rules_of(settings),
-        KnownBans(store.bans, process.clock, process.trusted_proxies, process.background),
+        KnownBans(store.bans, process.clock, process.proxies.trusted, process.background),
         sessions,
         Devices(store.accounts, store.places, process.clock),
         _account_mails_of(settings, store, process),
@@ -159,13 +159,11 @@ def _notifications_of(
 
 
 def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Counting:
-    limits = RateLimits(settings.counter_rate, settings.new_counter_rate, process.trusted_proxies)
+    proxies = process.proxies
+    limits = RateLimits(settings.counter_rate, settings.new_counter_rate, proxies.trusted)
     store.new_counters.limits = limits
-    clients = Clients(
-        limits,
-        partial(forwarded_address, trusted=process.trusted_proxies),
-        tells_visitors=settings.statistics == "visitors",
-    )
+    unknown_proxies = UnknownProxies(proxies)
+    tells = settings.statistics == "visitors"
     return Counting(
         store.counters,
         store.counter_walk,
@@ -173,11 +171,12 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
         store.quota,
         limits,
         store.buckets,
-        clients,
+        Clients(limits, proxies, unknown_proxies, tells_visitors=tells),
         settings.known_counter_types,
         PageNames(settings.paths).of,
         own_hosts(settings),
         process.background,
+        unknown_proxies,
     )
 
 

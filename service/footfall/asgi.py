@@ -11,7 +11,7 @@ from .config import Settings
 from .http.policy import Policy
 from .monitoring.health import Health, health_routes
 from .monitoring.metrics import metrics_route
-from .netaddr import Networks
+from .netaddr import Proxies
 from .notifications.api.link_pages import link_routes
 from .notifications.rules.decisions import Decisions
 from .owner.account_pages import account_routes
@@ -38,7 +38,7 @@ def create_metrics(
 
 def policy_of(settings: Settings) -> Policy:
     return Policy(
-        Networks(settings.trusted_proxies),
+        Proxies.of(settings.trusted_proxies, settings.client_address_header),
         settings.secure_domains,
         settings.max_connections,
         settings.slow_seconds,

@@ -14,7 +14,7 @@ from .environment import FromEnvironment
 from .model import Durability
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
-from .setting_texts import directory, host_or_address, path, secret
+from .setting_texts import directory, header_name, host_or_address, path, secret
 from .site_settings import SiteSettings
 from .values import (
     durability,
@@ -122,7 +122,17 @@ class ProcessSettings(FromEnvironment):
         "If Redis could lose data: refuse to start, or only warn",
     )
     trusted_proxies: tuple[Network, ...] = env(
-        "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks, "Proxies trusted to set X-Forwarded-For"
+        "TRUSTED_PROXIES",
+        "127.0.0.0/8,::1",
+        networks,
+        "Proxies trusted to say who their visitors are",
+    )
+    client_address_header: str = env(
+        "CLIENT_ADDRESS_HEADER",
+        "X-Forwarded-For",
+        header_name,
+        "Header in which these proxies name a visitor, such as X-Real-IP, CF-Connecting-IP or "
+        "Forwarded",
     )
     ip2region_db: str = env(
         "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"

@@ -55,6 +55,13 @@ def word(text: str) -> str:
     return text
 
 
+def header_name(text: str) -> str:
+    text = text.strip()
+    if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", text):
+        raise ValueError("must be the name of a header, such as X-Real-IP")
+    return text
+
+
 def path(text: str) -> str:
     return line(optional(text))
 

@@ -19,7 +19,7 @@ from .driver.stats import CommandStats
 from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability
-from .netaddr import Networks
+from .netaddr import Proxies
 from .process.process import About, Process, no_region
 from .render.region import open_regions
 from .site_settings import SiteSettings
@@ -65,7 +65,7 @@ def open_process(
         scripts,
         safety,
         metrics=metrics,
-        trusted_proxies=Networks(settings.trusted_proxies),
+        proxies=Proxies.of(settings.trusted_proxies, settings.client_address_header),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else no_region,
         clock=clock or own,
         about=About(__version__, settings.shown()),

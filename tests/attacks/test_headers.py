@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from footfall.http.client import address_of, headers_of, is_allowed
-from footfall.netaddr import Networks
+from footfall.http.client import headers_of, is_allowed
+from footfall.netaddr import Proxies
 from tests.conftest import Sites
 from tests.integration.test_abuse import resident
 from tests.integration.test_fast_path import JSON, LAST, READ, Pair, Served, pair, request, serve
@@ -52,6 +52,33 @@ async def test_lines_of_forwarded_addresses_are_one_list(
         assert b" 200 " in await ask(served, counting(STRANGER, OTHER))
 
 
+@BOTH
+@pytest.mark.usefixtures("no_allowance")
+async def test_only_the_configured_header_names_a_visitor(
+    url: str, own: Path, is_fast: bool
+) -> None:
+    """Who: a visitor behind a proxy that sets X-Real-IP. What: sends an X-Forwarded-For of each
+    stranger in turn, to be nobody whom a limit knows. Instead: only CLIENT_ADDRESS_HEADER counts,
+    in the fast path and without it, however it is spelt."""
+    async with serve(
+        url, own / "s", is_fast=is_fast, COUNTER_RATE="0.01", CLIENT_ADDRESS_HEADER="X-Real-IP"
+    ) as served:
+        for n in range(200):
+            name = "x-real-ip" if n % 2 else "X-Real-IP"
+            await ask(served, named(name, STRANGER, f"X-Forwarded-For: 192.0.2.{n}"))
+        assert b" 429 " in await ask(served, named("X-REAL-IP", STRANGER))
+        assert b" 429 " in await ask(
+            served, named("X-Real-IP", STRANGER, f"Forwarded: for={OTHER}")
+        )
+        assert b" 200 " in await ask(served, named("X-Real-IP", OTHER))
+
+
+def named(header: str, address: str, *lines: str) -> bytes:
+    """Count a view, by a visitor whom a proxy names so."""
+    body = b'{"path":"/a"}'
+    return request("POST", "/api/article", body, JSON, f"{header}: {address}", *lines)
+
+
 async def ask(served: Served, sent: bytes) -> bytes:
     """The first line of the answer."""
     return (await served.until_the_end([sent, LAST])).partition(b"\r\n")[0]
@@ -79,7 +106,7 @@ def test_several_lines_of_any_header_are_one_list() -> None:
         (b"origin", b"https://evil.example"),
     ]
     headers = headers_of(lines)
-    assert address_of(None, headers, Networks()) == OTHER
+    assert Proxies().address_of(None, headers) == OTHER
     assert headers[b"authorization"] == b"Bearer a, Bearer b"
     assert not is_allowed(headers, ("blog.example", "evil.example"))
 

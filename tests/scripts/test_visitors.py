@@ -17,12 +17,13 @@ from footfall.callbacks import awaited
 from footfall.counting.clients import NO_CLIENT, Bot, Clients, CountingClient, Person
 from footfall.counting.limits import RateLimits
 from footfall.counting.packed import PackedChange
+from footfall.counting.unknown_proxies import UnknownProxies
 from footfall.driver.commands import pack_word
 from footfall.driver.keys import GROUPS, Keys, digest
 from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
-from footfall.netaddr import Networks, place_of
+from footfall.netaddr import Networks, Proxies, place_of
 from footfall.process.process import now_ms
 from footfall.statistics import most_read, visits
 from footfall.statistics.agents import CLASSES
@@ -673,7 +674,7 @@ async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
     statistics: Reports, keeper: Keeper, telling: Store, clock: Clock, salts: Salts
 ) -> None:
     limits = RateLimits(0, 0, Networks(()))
-    clients = Clients(limits, lambda peer, _: peer, tells_visitors=True)
+    clients = Clients(limits, Proxies(), UnknownProxies(Proxies()), tells_visitors=True)
     clients.forget_others_than(statistics.today())
     assert clients["192.0.2.1", b"", b"", b""]
     clients.forget_others_than(statistics.today())

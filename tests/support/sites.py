@@ -8,7 +8,7 @@ from footfall.config import Settings
 from footfall.driver.probe import Probe
 from footfall.driver.safety import Safety
 from footfall.model import MEMORY, Durability, Viewer
-from footfall.netaddr import Networks
+from footfall.netaddr import Proxies
 from footfall.process.process import About, Process, now_ms
 from footfall.site import Site
 from footfall.store.store import Store
@@ -38,7 +38,9 @@ def process_of(
         safety_of(store),
         store.background,
         metrics=metrics or Metrics(),
-        trusted_proxies=Networks(settings.trusted_proxies if settings else ()),
+        proxies=Proxies.of(settings.trusted_proxies, settings.client_address_header)
+        if settings
+        else Proxies(),
         clock=clock,
         about=About(settings=settings.shown()) if settings else About(),
     )

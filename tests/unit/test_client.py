@@ -1,10 +1,10 @@
 import pytest
 
-from footfall.http.client import address_of, token_of
-from footfall.netaddr import Networks
+from footfall.http.client import token_of
+from footfall.netaddr import Proxies
 from footfall.values import networks
 
-TRUSTED = Networks(networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48"))
+TRUSTED = networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,31 @@ def test_the_address_is_the_nearest_that_is_no_trusted_proxy(
 ) -> None:
     headers = {} if forwarded is None else {b"x-forwarded-for": forwarded.encode()}
     client = None if peer is None else (peer, 1)
-    assert address_of(client, headers, TRUSTED) == address
+    assert Proxies.of(TRUSTED, "X-Forwarded-For").address_of(client, headers) == address
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "address"),
+    [
+        ("X-Real-IP", "198.51.100.1", "198.51.100.1"),
+        ("CF-Connecting-IP", "2001:db8::7", "2001:db8::7"),
+        ("Forwarded", "for=198.51.100.1", "198.51.100.1"),
+        ("Forwarded", 'For="[2001:db8::7]:4711";proto=https', "2001:db8::7"),
+        ("Forwarded", "proto=https; for=198.51.100.1:80 ;by=10.0.0.1", "198.51.100.1"),
+        # Read from the right, as all lists to which proxies append.
+        ("Forwarded", "for=203.0.113.9, for=198.51.100.1, for=10.0.0.1", "198.51.100.1"),
+        ("Forwarded", "by=203.0.113.9;host=a.example", "127.0.0.1"),
+        ("Forwarded", "for=", "127.0.0.1"),
+        ("Forwarded", 'for="' + "x" * 500, "127.0.0.1"),
+        ("Forwarded", "before=198.51.100.1", "127.0.0.1"),
+    ],
+)
+def test_the_address_is_read_in_the_header_that_is_configured(
+    name: str, value: str, address: str
+) -> None:
+    headers = {name.lower().encode(): value.encode(), b"x-forwarded-for": b"192.0.2.66"}
+    assert Proxies.of(TRUSTED, name).address_of(("127.0.0.1", 1), headers) == address
+    assert Proxies.of(TRUSTED, name).address_of(("192.0.2.1", 1), headers) == "192.0.2.1"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from footfall.counting import limits as rate_limit
 from footfall.counting.quota import DATED_WEIGHT, FULL_FRESH_SECONDS
+from footfall.counting.unknown_proxies import MANY
 from footfall.limits.allowance import ALLOWANCE_TOKENS
 from tests.conftest import Site, Sites
 
@@ -139,3 +140,15 @@ async def test_without_a_limit_counters_are_not_counted(site: Site) -> None:
     assert room._read_at < 0
     for n in range(50):
         assert await site.count(f"/{n}") == 1
+
+
+@pytest.mark.parametrize("path", ["/api/comment?path=/p", "/api/article?path=/p"])
+async def test_a_trusted_proxy_that_names_nobody_is_a_warning(make_site: Sites, path: str) -> None:
+    site = await make_site(CLIENT_ADDRESS_HEADER="X-Real-IP")
+    for n in range(MANY):
+        headers = {"user-agent": f"browser {n}", "x-forwarded-for": f"192.0.2.{n}"}
+        await site.http.get(path, headers=headers)
+    (warning,) = (each for each in (await site.get("/readyz"))["warnings"] if "proxy" in each)
+    assert "named none of them in x-real-ip" in warning
+    await site.http.get(path, headers={"x-real-ip": "192.0.2.1"})
+    assert not [each for each in (await site.get("/readyz"))["warnings"] if "proxy" in each]

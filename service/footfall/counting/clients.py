@@ -1,12 +1,12 @@
 """The client of a counter change: its tokens, and its view."""
 
-from collections.abc import Callable
-
 from ..driver.commands import pack_word
+from ..netaddr import Proxies
 from ..statistics.agents import class_of_view
 from ..statistics.moment import Moment
 from ..statistics.visitors import agent_part, number_of, sender_of
 from .limits import RateLimits
+from .unknown_proxies import UnknownProxies
 
 # With the longest headers, they are 12 MB.
 MAX_KEPT_CLIENTS, MAX_KEPT_AGENTS = 8_192, 1_024
@@ -85,15 +85,19 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
     """
 
     def __init__(
-        self, limits: RateLimits, behind: Callable[[str, bytes], str], *, tells_visitors: bool
+        self,
+        limits: RateLimits,
+        proxies: Proxies,
+        unknown_proxies: UnknownProxies,
+        *,
+        tells_visitors: bool,
     ) -> None:
-        """`behind` finds the client's address behind a proxy. `tells_visitors` distinguishes
-        visitors."""
+        """`tells_visitors` distinguishes visitors."""
         self._day = 0
         # (user agent, purpose) -> the bot's class, packed, or b""; and the agent_part.
         self._agents: dict[tuple[bytes, bytes], tuple[bytes, bytes]] = {}
         self._limits = limits
-        self._behind = behind
+        self._proxies, self._unknown_proxies = proxies, unknown_proxies
         self.tells_visitors = tells_visitors
 
     def forget_others_than(self, day: int) -> None:
@@ -104,11 +108,12 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
 
     def __missing__(self, asked: tuple[str, bytes, bytes, bytes]) -> CountingClient:
         peer, forwarded, agent, purpose = asked
+        self._unknown_proxies.asked(peer, forwarded, agent)
         if address := self._limits.lone_address(forwarded):
             # As nearly always behind a proxy.
             key = address if self._limits.are_on else ""
         else:
-            address = self._behind(peer, forwarded) if forwarded else peer
+            address = self._proxies.behind(peer, forwarded) if forwarded else peer
             key = self._limits.client_key(address)
         client: CountingClient
         if not self.tells_visitors:

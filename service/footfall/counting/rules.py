@@ -6,7 +6,7 @@ This rule uses callbacks, since busy sites count thousands of views per second.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from ..callbacks import awaited
@@ -41,7 +41,7 @@ class Counting:
     # Hosts of the site itself, which are not sources of views.
     own_hosts: frozenset[str]
     background: Background
-    unknown_proxies: UnknownProxies = field(default_factory=UnknownProxies)
+    unknown_proxies: UnknownProxies
 
     def change(self, change: PackedChange, client: CountingClient, done: CountsCallback) -> None:
         """Apply changes, all or none; `done` gets the new counts, in order.

@@ -1,4 +1,4 @@
-"""The sender of a request: address (by trusted proxies), token, and site."""
+"""The sender of a request: token and site; proxies.py has its address."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,12 @@ from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
-from ..netaddr import Networks
 from ..patterns import Domain
 from .policy import Policy
 
 Headers = Mapping[bytes, bytes]
 
 LOCAL = ("localhost", "127.0.0.1")
-_WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
 # Names that cannot be registered: those of a local machine and network (RFC 6761, 6762, 8375).
 _NOBODYS = re.compile(r"[^.]+|.+\.(localhost|local|internal|home\.arpa|lan|test)")
 _ADDRESS = re.compile(r"[\d.]+|(?=[^:]*:)[\da-f:.]+")
@@ -31,51 +29,9 @@ def headers_of(lines: Sequence[tuple[bytes, bytes]]) -> Headers:
     return headers
 
 
-def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Networks) -> str:
-    """The client's address, by trusted proxies; "" if unknown.
-
-    `peer` is (address, port) of the connection.
-    """
-    nearest = str(peer[0]) if peer and peer[0] else ""
-    forwarded = headers.get(b"x-forwarded-for")
-    if forwarded is None or not is_proxy(nearest, trusted):
-        return nearest
-    return forwarded_address(nearest, forwarded, trusted)
-
-
 def purpose_of(headers: Mapping[bytes, bytes]) -> bytes:
     """The purpose of a request according to the browser; b"" for one to view a page."""
     return headers.get(b"sec-purpose") or headers.get(b"purpose", b"")
-
-
-def is_proxy(peer: str, trusted: Networks) -> bool:
-    """Is a connection from this address one of a trusted proxy?
-
-    A peer without an address came over a UNIX socket, which only a local proxy can open.
-    """
-    return not peer or peer in trusted
-
-
-def forwarded_address(nearest: str, forwarded: bytes, trusted: Networks) -> str:
-    """The last address in X-Forwarded-For that is not a trusted proxy's; `nearest` is the proxy's.
-
-    The header is read from the right, because every proxy appends: everything left of the first
-    untrusted address is only that client's claim.
-    """
-    hops = forwarded.decode("latin-1").split(",")
-    while hops:
-        hop = hops.pop().strip()
-        if not hop:
-            continue
-        # Some proxies add the port.
-        if (":" in hop or "[" in hop) and (bracketed := _WITH_PORT.fullmatch(hop)):
-            hop = bracketed[1] or bracketed[2]
-        if len(hop) > 45:
-            return nearest
-        nearest = hop
-        if hops and hop not in trusted:
-            break
-    return nearest
 
 
 def server_address(scope: Scope, policy: Policy) -> str:
@@ -86,7 +42,7 @@ def server_address(scope: Scope, policy: Policy) -> str:
     headers = headers_of(scope["headers"])
     peer = scope.get("client")
     scheme, host = scope.get("scheme", "http"), headers.get(b"host", b"")
-    if not peer or not peer[0] or peer[0] in policy.trusted_proxies:
+    if not peer or peer[0] in policy.proxies:
         scheme = headers.get(b"x-forwarded-proto", scheme.encode()).decode("latin-1")
         host = headers.get(b"x-forwarded-host", host)
     # The last entry of a list is the nearest proxy's; the client may have sent those before it.

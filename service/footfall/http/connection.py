@@ -25,7 +25,6 @@ from ..limits.pool import Place, Shares
 from ..limits.refusals import Refusals
 from ..model import Caller
 from ..telemetry.metrics import Metrics
-from .client import is_proxy
 from .policy import Policy
 from .response import Headers, Response, failed, lines
 
@@ -127,7 +126,7 @@ class Connection(HttpToolsProtocol):
 
     def _pool_client(self) -> PoolClient:
         address = self.client[0] if self.client else ""
-        if is_proxy(address, self.policy.trusted_proxies):
+        if address in self.policy.proxies:
             return PROXIES
         return pool_client_of(Caller(address=address))
 

@@ -5,6 +5,8 @@ from contextlib import suppress
 
 import httptools
 
+from .policy import Policy
+
 # With one of these only an endpoint can answer.
 UNUSUAL = frozenset(
     {
@@ -16,18 +18,11 @@ UNUSUAL = frozenset(
         b"authorization",
     }
 )
-DECIDING = UNUSUAL | {
-    b"host",
-    b"connection",
-    b"content-type",
-    b"if-none-match",
-    b"x-forwarded-for",
-    b"x-request-id",
-}
+DECIDING = UNUSUAL | {b"host", b"connection", b"content-type", b"if-none-match", b"x-request-id"}
 # If only some sites may call, the page matters, too; if visitors are distinguished, their user
 # agents.
-_OF_PAGES = ("Referer", "Origin")
-_OF_AGENTS = ("User-Agent", "Sec-Purpose", "Purpose")
+_OF_PAGES = frozenset({b"referer", b"origin"})
+_OF_AGENTS = frozenset({b"user-agent", b"sec-purpose", b"purpose"})
 # What browsers and proxies send with most requests, which is dropped where the parser finds it.
 # That is only faster: any other name is compared in lower case.
 _BROWSERS = """
@@ -69,11 +64,13 @@ class DecidingHeaders:
     `peculiar` has the names of those that are repeated, or with which only an endpoint can answer.
     """
 
-    def __init__(self, *, with_pages: bool, with_agents: bool) -> None:
-        pages = _OF_PAGES if with_pages else ()
-        agents = _OF_AGENTS if with_agents else ()
-        self._names = DECIDING.union(map(str.encode, map(str.lower, (*pages, *agents))))
-        self._dropped = _COMMON - _spellings((*pages, *agents))
+    def __init__(self, policy: Policy) -> None:
+        self._names = DECIDING | {policy.proxies.header}
+        if policy.domains:
+            self._names |= _OF_PAGES
+        if policy.tells_visitors:
+            self._names |= _OF_AGENTS
+        self._dropped = frozenset(name for name in _COMMON if name.lower() not in self._names)
         self.first: dict[bytes, bytes] = {}
         self.repeated: list[tuple[bytes, bytes]] = []
         self.peculiar: list[bytes] = []

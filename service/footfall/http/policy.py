@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..netaddr import Networks
+from ..netaddr import Proxies
 from ..patterns import Domain
 
 
@@ -13,7 +13,7 @@ class Policy:
     Requests that take longer than `slow_seconds` are logged; 0 turns that off.
     """
 
-    trusted_proxies: Networks = Networks()
+    proxies: Proxies = Proxies()
     domains: tuple[Domain, ...] = ()
     connections: int = 10_000
     slow_seconds: float = 0.0

@@ -73,9 +73,7 @@ class HttpProtocol(Connection):
         # Found faster here than in the class.
         self._prepared, self._domains = self.requests, self.policy.domains
         # Those of the request that is read: the first of each name, and further ones.
-        self._headers = DecidingHeaders(
-            with_pages=bool(self._domains), with_agents=self.policy.tells_visitors
-        )
+        self._headers = DecidingHeaders(self.policy)
         self.head, self._peculiar = self._headers.first, self._headers.peculiar
         # True while all headers are collected.
         self._has_all = False

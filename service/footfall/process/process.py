@@ -14,7 +14,7 @@ from ..driver.safety import Safety
 from ..driver.scripts import Scripts
 from ..limits.pools import Pools
 from ..limits.refusals import Refusals
-from ..netaddr import Networks
+from ..netaddr import Proxies
 from ..render.region import Region
 from ..telemetry.metrics import Metrics
 
@@ -53,7 +53,7 @@ class Process:
     # Threads: for comments and feeds, and for passwords.
     renderer: Renderer = field(init=False)
     passwords: Passwords = field(init=False)
-    trusted_proxies: Networks = field(default_factory=Networks)
+    proxies: Proxies = Proxies()
     region_of: Callable[[str], Region] = no_region
     clock: Callable[[], int] = now_ms
     ids: IdGenerator = field(default_factory=IdGenerator)

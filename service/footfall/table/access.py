@@ -10,7 +10,7 @@ from typing import cast
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import ServiceError
-from ..http.client import Headers, address_of, headers_of
+from ..http.client import Headers, headers_of
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response
@@ -42,7 +42,7 @@ class LoggedRequests:
             await self._app(scope, receive, measure_and_send)
         finally:
             headers = headers_of(scope["headers"])
-            address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
+            address = self._policy.proxies.address_of(scope.get("client"), headers)
             asked = _request(address, scope["method"].encode(), scope["raw_path"], headers)
             status, sent = scope.get("status", 0), size if scope["method"] != "HEAD" else 0
             self._log.write(asked, Answer(route_of(scope), status, sent, monotonic() - began))
@@ -96,7 +96,7 @@ def _logged_cycle(base: type[FastCycle], log: AccessLog) -> type[FastCycle]:
 def _read_by(connection: HttpProtocol) -> Request:
     """The request that a connection has read last, as far as it has."""
     headers = headers_of(connection.all_headers())
-    address = address_of(connection.client, headers, connection.policy.trusted_proxies)
+    address = connection.policy.proxies.address_of(connection.client, headers)
     return _request(address, connection.parser.get_method(), connection.url, headers)
 
 

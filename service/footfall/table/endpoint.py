@@ -17,7 +17,7 @@ from ..comments.rules.admission import AccountRules
 from ..counting.clients import NO_CLIENT
 from ..errors import ServiceError, TooLong, Unreadable, WrongMethod
 from ..http.body import read_body
-from ..http.client import address_of, headers_of, is_proxy, names_page, purpose_of, service_url
+from ..http.client import headers_of, names_page, purpose_of, service_url
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
@@ -180,7 +180,7 @@ class Resource:
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
             if isinstance(error, ServiceError) and error.limit:
-                address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
+                address = self._policy.proxies.address_of(scope.get("client"), headers)
                 self._site.process.refusals.note(address, error.limit)
             request = f"{method} {scope['path']}"
             answer = failure(scope, error, language, request, self._dialect.refusals.answer)
@@ -193,17 +193,19 @@ class Resource:
     def _caller(
         self, scope: Scope, headers: Mapping[bytes, bytes], viewer: Viewer, language: str
     ) -> Caller:
-        trusted = self._policy.trusted_proxies
-        address = address_of(scope.get("client"), headers, trusted)
+        proxies, (peer, _) = self._policy.proxies, scope.get("client") or ("", 0)
+        address = proxies.address_of((peer, 0), headers)
+        named, agent = headers.get(proxies.header, b""), headers.get(b"user-agent", b"")
+        self._site.counting.unknown_proxies.asked(peer, named, agent)
         return Caller(
             viewer,
             address,
             language or headers.get(b"accept-language", b"").decode("latin-1"),
             self._dialect.is_sent_elsewhere(scope["method"], headers),
-            headers.get(b"user-agent", b"").decode("latin-1"),
+            agent.decode("latin-1"),
             purpose_of(headers),
             self._dialect.door,
-            is_proxy(address, trusted),
+            address in proxies,
         )
 
     async def _answer(

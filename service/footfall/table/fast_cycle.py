@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ..counting.clients import Clients, CountingClient
 from ..errors import ServiceError, TooMany
-from ..http.client import Headers, address_of, is_proxy
+from ..http.client import Headers
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, lines, tagged
@@ -53,6 +53,7 @@ class FastCycle:
     __slots__ = (
         "_client",
         "_forwarded",
+        "_header",
         "_id",
         "_known",
         "_making",
@@ -76,9 +77,9 @@ class FastCycle:
         # True if headers of the browser are part of the client's identity.
         self._tells = self.clients.tells_visitors
         # True if the peer may name another client.
-        self._may_forward = (limits.are_on or self._tells) and is_proxy(
-            peer, connection.policy.trusted_proxies
-        )
+        proxies = connection.policy.proxies
+        self._may_forward = (limits.are_on or self._tells) and peer in proxies
+        self._header = proxies.header
         # Who else it is.
         self._peer_client = CountingClient(limits.client_key(peer))
         self._forwarded = b""
@@ -89,16 +90,16 @@ class FastCycle:
         self._client = self._peer_client
         self._forwarded = b""
         # Most sites trust no proxy, or distinguish no visitors.
-        may_differ = self._tells or (self._may_forward and b"x-forwarded-for" in headers)
+        may_differ = self._tells or (self._may_forward and self._header in headers)
         if may_differ and request.is_change:
             get = headers.get
-            forwarded = get(b"x-forwarded-for", b"") if self._may_forward else b""
+            forwarded = get(self._header, b"") if self._may_forward else b""
             self._forwarded = forwarded
             purpose = get(b"sec-purpose") or get(b"purpose", b"")
             client = self._peer, forwarded, get(b"user-agent", b""), purpose
             self._client = self.clients[client]
         if request.takes_turns or not self._may_forward:
-            self._forwarded = headers.get(b"x-forwarded-for", b"")
+            self._forwarded = headers.get(self._header, b"")
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
@@ -143,13 +144,12 @@ class FastCycle:
         return self._finished(answer)
 
     def _pool_client(self) -> PoolClient:
-        address, trusted = self._address(), self.connection.policy.trusted_proxies
-        return pool_client_of(Caller(address=address, is_anybody=is_proxy(address, trusted)))
+        address, proxies = self._address(), self.connection.policy.proxies
+        return pool_client_of(Caller(address=address, is_anybody=address in proxies))
 
     def _address(self) -> str:
-        forwarded = {b"x-forwarded-for": self._forwarded} if self._forwarded else {}
-        trusted = self.connection.policy.trusted_proxies
-        return address_of(self.connection.client, forwarded, trusted)
+        forwarded = {self._header: self._forwarded} if self._forwarded else {}
+        return self.connection.policy.proxies.address_of(self.connection.client, forwarded)
 
     def _finished(self, answer: Any) -> Reply | Response:
         try:

@@ -30,7 +30,7 @@ ALLOWED = {
     "setting_texts": set[str](),
     "unsupported_settings": set[str](),
     "telemetry": {"errors"},
-    "outside": {"errors", "model", "patterns"},
+    "outside": {"errors", "model", "patterns", "telemetry"},
     "loadtest": {"model", "plurals"},
     "values": {"model", "netaddr", "patterns", "render", "setting_texts"},
     "environment": {"patterns", "setting_texts", "unsupported_settings"},
@@ -38,7 +38,7 @@ ALLOWED = {
     "config": {"environment", "model", "netaddr", "outbox_settings", "pages", "patterns"}
     | {"setting_texts", "values"},
     "outbox_settings": {"environment", "notify", "setting_texts", "values"},
-    "notify": {"model", "outbox_settings", "plurals", "render"},
+    "notify": {"model", "outbox_settings", "plurals", "render", "telemetry"},
     "advice": {"config", "environment", "patterns", "unsupported_settings"},
     "render": {"markup", "model"},
     "driver": {"callbacks", "errors", "model", "plurals", "telemetry"},

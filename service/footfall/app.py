@@ -138,7 +138,7 @@ def _accounts_of(
         _account_mails_of(settings, store, process),
         _captcha_of(settings, store, process.pools.captchas),
         store.buckets,
-        _providers_of(settings),
+        providers_of(settings),
         viewer_of or sessions.viewer,
     )
 
@@ -219,7 +219,7 @@ def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGene
     return export
 
 
-def _providers_of(settings: SiteSettings) -> Providers:
+def providers_of(settings: SiteSettings) -> Providers:
     by_connect = settings.oidc_issuer and settings.oidc_client_id
     for name, value in (("OAUTH_URL", settings.oauth_url), ("OIDC_ISSUER", settings.oidc_issuer)):
         if value and not settings.server_url:

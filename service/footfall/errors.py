@@ -78,8 +78,6 @@ class Unreadable(ServiceError, status=400):
 
 
 class UnsupportedMediaType(ServiceError, status=415):
-    """The message describes what to send instead."""
-
     text = (
         "send application/json, application/x-www-form-urlencoded or multipart/form-data "
         "as Content-Type"
@@ -154,8 +152,6 @@ class Refused(ServiceError, status=200, errno=1000):
 
 
 class NotOver(Refused):
-    """Someone else is doing this right now."""
-
     text = "This action is still running"
 
 
@@ -343,6 +339,10 @@ class StoreUnavailable(Unavailable):
 
 class ProviderUnavailable(Unavailable):
     text = "The login service is not responding. Try again in a few minutes, or log in another way."
+
+
+class CaptchaUnavailable(Unavailable):
+    text = "The captcha cannot be checked at the moment. Try again in a few minutes."
 
 
 class Busy(Unavailable):

@@ -17,6 +17,8 @@ from footfall.config import Settings
 from footfall.driver import disk
 from footfall.limits.floods import ADVICE
 from tests.support.commands import invoke
+from tests.support.logging_in import settings
+from tests.support.providers import Provider
 from tests.support.receivers import MailServer, Receiver
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
@@ -177,3 +179,40 @@ def test_who_floods_is_named_with_the_limit(own: Path) -> None:
         section = doctor(served.environ)[1].partition("\nWho floods\n")[2].splitlines()
     assert re.match(r"  192\.0\.2\.7: \d+ refusals in two minutes, \d+ by COUNTER_RATE", section[0])
     assert section[1] == f"  {ADVICE}"
+
+
+def test_other_services_are_asked_about_a_token_that_is_valid_nowhere(
+    own: Path, hook: Receiver, other: Provider
+) -> None:
+    said = {"captcha": b'{"success":false,"error-codes":["invalid-input-response"]}'}
+    said["akismet"] = b"valid"
+    hook.answer = lambda path, body: (200, said["akismet" if "verify-key" in path else "captcha"])
+    environ = {
+        **settings(other),
+        "PORT": "9",
+        "DATA_DIR": str(own / "d"),
+        "TURNSTILE_SECRET": "0x4AAAA",
+        "TURNSTILE_KEY": "key",
+        "TURNSTILE_URL": hook.url,
+        "AKISMET_KEY": "key",
+        "AKISMET_URL": hook.url,
+    }
+    names = ("TURNSTILE_URL", "AKISMET_URL", "OAUTH_URL", "OIDC_ISSUER")
+    code, output = doctor(environ)
+    assert code == 0, output
+    for name in names:
+        assert f"{name}, 127.0.0.1: it knows this service" in output
+    said["captcha"] = b'{"success":false,"error-codes":["invalid-input-secret"]}'
+    said["akismet"] = b"invalid"
+    other.services = []
+    found = wrong({**environ, "OIDC_CLIENT_SECRET": "an old one"})
+    for name, words in zip(
+        names,
+        ("invalid-input-secret: ", "'invalid': check", "without a list", "invalid_client"),
+        strict=True,
+    ):
+        assert any(line.startswith(f"{name}, 127.0.0.1: ") and words in line for line in found), (
+            name,
+            found,
+        )
+    assert other.asked.count("/issuer/token") == 2

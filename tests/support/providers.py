@@ -29,12 +29,14 @@ OCTA = {
 @dataclass
 class Provider:
     """`people` maps the name of a service to its answer about who logs in; `raw` maps a path to the
-    bytes that it answers there instead, and `stuck` are paths that it does not answer at all."""
+    bytes that it answers there instead, with these `statuses`, and `stuck` are paths that it does
+    not answer at all."""
 
     url: str = ""
     services: Any = field(default_factory=lambda: [{"name": "github", "origin": "github.com"}])
     people: dict[str, Any] = field(default_factory=dict)
     raw: dict[str, bytes] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     stuck: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
@@ -124,11 +126,12 @@ class Handler(BaseHTTPRequestHandler):
         begun = self.provider.codes.pop(form.get("code", ""), None)
         proof = base64.urlsafe_b64encode(sha256(form.get("code_verifier", "").encode()).digest())
         basic = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
+        if self.headers["authorization"] != f"Basic {basic}":
+            return self._say({"error": "invalid_client"}, 401)
         if (
             begun is None
             or proof.decode().rstrip("=") != begun["code_challenge"]
             or form["redirect_uri"] != begun["redirect_uri"]
-            or self.headers["authorization"] != f"Basic {basic}"
         ):
             return self._say({"error": "invalid_grant"}, 400)
         now = int(time.time())
@@ -167,7 +170,7 @@ class Handler(BaseHTTPRequestHandler):
             self.provider.is_over.wait()
             self.close_connection = True
         elif path in self.provider.raw:
-            self._send(200, self.provider.raw[path])
+            self._send(self.provider.statuses.get(path, 200), self.provider.raw[path])
         return path in self.provider.stuck or path in self.provider.raw
 
     def _send_back(self, address: str, answer: Mapping[str, str]) -> None:

@@ -93,6 +93,8 @@ class Receiver:
     url: str = ""
     came: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     answer: Callable[[str, bytes], tuple[int, bytes]] = lambda path, body: (200, b"ok")
+    # Of its answers.
+    headers: dict[str, str] = field(default_factory=dict)
 
     def wait(self, number: int) -> list[tuple[str, dict[str, str], bytes]]:
         wait_until(lambda: len(self.came) >= number, f"{number} requests")
@@ -115,6 +117,8 @@ def receiver() -> Iterator[Receiver]:
             found.came.append((self.path, headers, body))
             status, said = found.answer(self.path, body)
             self.send_response(status)
+            for name, value in found.headers.items():
+                self.send_header(name, value)
             self.send_header("content-length", str(len(said)))
             self.end_headers()
             self.wfile.write(said)

@@ -401,3 +401,57 @@ async def test_parameters_of_the_answer_are_passed_on_to_the_service(
         assert parse_qs(other.last["state"])["redirect"] == [callback]
         passed_on = {**passed_on, "state": other.last["state"]}
     assert other.last == {**passed_on, "user-agent": "@waline"}
+
+
+async def test_a_wrong_client_secret_is_a_line_of_the_log_and_no_fault_of_the_reader(
+    make_site: Sites, other: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    wrong = {**settings(other), "OIDC_CLIENT_SECRET": "an old one"}
+    browser = Browser(make_site.without_accounts(**wrong))
+    for _ in range(2):
+        ended = await browser.log_in("oidc")
+        assert ended.status_code == 503
+        assert "login service is not responding" in ended.json()["errmsg"]
+    lines = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    advice = "nobody can log in by it; check OIDC_CLIENT_ID and its secret"
+    assert lines == [f"OIDC_ISSUER answers invalid_client: {advice}"]
+
+
+async def test_a_code_that_is_none_is_a_fault_of_the_reader_alone(
+    browser: Browser, other: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = await browser.get("/api/oauth?type=oidc")
+    back = (await browser.get(sent.headers["location"])).headers["location"]
+    other.codes.clear()
+    assert "did not identify you" in (await browser.get(back)).json()["errmsg"]
+    assert [each for each in caplog.records if each.levelname == "WARNING"] == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "lacks", "expected"),
+    [
+        (200, b"[]", "no JSON object", 200),
+        (200, b"{}", "no id", 200),
+        (403, b"no", "no JSON object", 200),
+        (500, b"oops", "no JSON object", 503),
+    ],
+)
+async def test_a_login_service_without_a_person_is_a_line_of_the_log(
+    browser: Browser,
+    other: Provider,
+    caplog: pytest.LogCaptureFixture,
+    status: int,
+    body: bytes,
+    lacks: str,
+    expected: int,
+) -> None:
+    for _ in range(2):
+        sent = await browser.get("/api/oauth?type=github")
+        back = await browser.get(sent.headers["location"])
+        other.raw["/github"], other.statuses["/github"] = body, status
+        ended = await browser.get(back.headers["location"])
+        assert (ended.status_code, ended.json()["errno"] != 0) == (expected, True)
+        other.raw.clear()
+    lines = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    said = f"OAUTH_URL answers github with status {status} and {lacks}: nobody is logged in"
+    assert lines == [said]

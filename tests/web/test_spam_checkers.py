@@ -28,6 +28,7 @@ def akismet() -> Any:
 @pytest.fixture(autouse=True)
 def fresh(akismet: Receiver) -> None:
     akismet.came.clear()
+    akismet.headers.clear()
     akismet.answer = lambda path, body: (200, b"true" if b"viagra" in body else b"false")
 
 
@@ -343,3 +344,22 @@ async def test_a_verdict_is_about_the_text_that_was_sent(
     assert await site.texts() == []
     assert await status(site, posted) == "spam"
     assert len(asked(akismet)) == 2
+
+
+async def test_an_alert_of_akismet_is_a_line_of_the_log_once_a_minute(
+    make_site: Sites, akismet: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when its limit is used up: every answer is that it is no spam."""
+    site, delivery = await judged(make_site, akismet)
+    akismet.headers = {
+        "x-akismet-alert-code": "10504",
+        "x-akismet-alert-msg": "You have used your limit",
+    }
+    for n in range(2):
+        posted = await site.post(f"number {n}")
+        await settle(site, delivery)
+        assert await status(site, posted) == "approved"
+    lines = [each.message for each in caplog.records if "AKISMET" in each.message]
+    assert lines == [
+        "AKISMET_URL answers alert 10504 You have used your limit: it may let spam through"
+    ]

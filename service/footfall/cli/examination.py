@@ -32,6 +32,7 @@ from ..process.process import Process, now_ms
 from ..store.backups import LastBackup
 from ..store.store import FORMAT, Mismatch, Store
 from ..stores import open_process, open_store
+from . import dummies
 from .dataset import described
 from .probe import NoAnswer, ask
 
@@ -166,7 +167,8 @@ async def others(settings: Settings) -> list[Line]:
     """The servers that the settings name: whether they can be reached."""
     mails = [_mail(settings)] if settings.has_mail else []
     addresses = _addresses(settings)
-    lines = await asyncio.gather(*mails, *(_reached(*item) for item in addresses.items()))
+    asked = (_asked(settings, *item) for item in addresses.items())
+    lines = await asyncio.gather(*mails, *asked)
     if settings.push_urls or settings.qmsg_key:
         lines.append(Line("chats and phones: not tried; `footfall notify test` sends to them"))
     return lines or [Line("none configured")]
@@ -186,12 +188,17 @@ def _addresses(settings: Settings) -> Mapping[str, str]:
     return {name: url for name, url, is_used in named if url and is_used}
 
 
-async def _reached(name: str, url: str) -> Line:
+async def _asked(settings: Settings, name: str, url: str) -> Line:
     from ..outside.reach import reach
 
     # The path of a webhook is a secret.
-    host, why = urlsplit(url).hostname, await reach(url, SERVER_SECONDS)
-    return Problem(f"{name}, {host}: {why}") if why else Line(f"{name}, {host}: reachable")
+    place = f"{name}, {urlsplit(url).hostname}"
+    if why := await reach(url, SERVER_SECONDS):
+        return Problem(f"{place}: {why}")
+    fault = await dummies.fault(name, settings)
+    if fault:
+        return Problem(f"{place}: {fault}")
+    return Line(f"{place}: reachable" if fault is None else f"{place}: it knows this service")
 
 
 async def _mail(settings: Settings) -> Line:

@@ -16,7 +16,8 @@ from urllib.parse import urlencode
 
 import orjson
 
-from .client import post
+from ..telemetry.faults import Faults
+from .client import MAX_SAID_CHARACTERS, post
 from .notification import Failed, Notification
 from .webhook import Webhook, record_of
 
@@ -44,13 +45,27 @@ class Akismet:
     def __init__(self, key: str, url: str) -> None:
         self._key = key
         self._url = url
+        self._faults = Faults("AKISMET_URL")
 
     async def is_spam(self, notification: Notification) -> bool:
         headers, answer = await self._ask("comment-check", notification)
+        if code := headers.get("x-akismet-alert-code"):
+            # As when its limit is used up: the verdicts that follow are none.
+            said = headers.get("x-akismet-alert-msg", "")[:MAX_SAID_CHARACTERS]
+            self._faults.tell(f"alert {code} {said}".strip(), "it may let spam through")
         if answer.strip() not in ("true", "false"):
             said = headers.get("x-akismet-debug-help") or answer[:100]
             raise Failed(f"Akismet answered neither true nor false: {said}")
         return answer.strip() == "true"
+
+    async def fault(self, site_url: str) -> str:
+        """Why it would not check comments; "" if it takes the key. Raises Failed."""
+        form = urlencode({"api_key": self._key, "blog": site_url})
+        headers, answer = await post(f"{self._url}/1.1/verify-key", form.encode(), FORM)
+        if answer.strip() == "valid":
+            return ""
+        said = headers.get("x-akismet-debug-help") or answer[:MAX_SAID_CHARACTERS]
+        return f"it answers {said!r}: check AKISMET_KEY and SITE_URL"
 
     # As a channel, it receives moderators' corrections.
 

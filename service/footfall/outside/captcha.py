@@ -1,17 +1,15 @@
 """Verifiers of captchas: Turnstile's and reCAPTCHA's, which have the same API."""
 
 import dataclasses
-import logging
 from collections.abc import Mapping
-from time import monotonic
 from typing import Any
 
-log = logging.getLogger(__name__)
+from ..errors import CaptchaUnavailable, ProviderUnavailable
+from ..telemetry.faults import Faults
 
 # What they answer if this service's own part is wrong, and no visitor can pass.
 OUR_FAULTS = {"missing-input-secret", "invalid-input-secret", "bad-request"}
-# Between two lines of the log about that.
-LINE_SECONDS = 60.0
+ADVICE = "nobody can pass the captcha; check its secret"
 # reCAPTCHA's scores go from 0 for a robot to 1; its makers advise half of that.
 LEAST_SCORE = 0.5
 
@@ -25,31 +23,41 @@ class Verifier:
     secret: str
     url: str
     key: str = ""
-    # Code of a fault -> when the log had it last.
-    _told: dict[str, float] = dataclasses.field(default_factory=dict, compare=False)
+    _faults: Faults = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_faults", Faults(self.url))
 
     async def is_passed(self, token: str, address: str) -> bool:
-        """Is this captcha token valid? Raises ProviderUnavailable."""
-        from .fetch import post_form  # imported with the first comment that needs a captcha
-
-        answer = await post_form(
-            self.url, {"secret": self.secret, "response": token, "remoteip": address}
-        )
-        if not isinstance(answer, dict):
-            return False
+        """Is this captcha token valid? Raises CaptchaUnavailable, also if the verifier answers
+        something that is no verdict on the token."""
+        answer = await self.ask(token, address)
         if answer.get("success") is not True:
-            self._note_faults(answer)
+            if fault := fault_of(answer):
+                self._faults.tell(fault, ADVICE)
+                raise CaptchaUnavailable()
             return False
         score = answer.get("score", 1)
         return isinstance(score, (int, float)) and score >= LEAST_SCORE
 
-    def _note_faults(self, answer: Mapping[str, Any]) -> None:
-        codes = answer.get("error-codes")
-        named = {code for code in codes if isinstance(code, str)} if isinstance(codes, list) else ()
-        for code in OUR_FAULTS.intersection(named):
-            now = monotonic()
-            if now >= self._told.get(code, -LINE_SECONDS) + LINE_SECONDS:
-                self._told[code] = now
-                log.warning(
-                    "nobody can pass the captcha: %s answers %s; check its secret", self.url, code
-                )
+    async def ask(self, token: str, address: str = "") -> Mapping[str, Any]:
+        """The verifier's answer. Raises CaptchaUnavailable."""
+        from .fetch import post_form  # imported with the first comment that needs a captcha
+
+        fields = {"secret": self.secret, "response": token, "remoteip": address}
+        try:
+            status, answer = await post_form(self.url, fields)
+        except ProviderUnavailable as error:
+            self._faults.tell("nothing", "nobody can pass the captcha")
+            raise CaptchaUnavailable() from error
+        if not isinstance(answer, dict):
+            self._faults.tell(f"status {status} without a verdict", "nobody can pass the captcha")
+            raise CaptchaUnavailable()
+        return answer
+
+
+def fault_of(answer: Mapping[str, Any]) -> str:
+    """The code of a fault that is this service's own; "" if it is the visitor's."""
+    codes = answer.get("error-codes")
+    named = {code for code in codes if isinstance(code, str)} if isinstance(codes, list) else ()
+    return min(OUR_FAULTS.intersection(named), default="")

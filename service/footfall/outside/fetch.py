@@ -8,7 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
@@ -73,16 +73,25 @@ async def asking() -> AsyncIterator[None]:
         raise ProviderUnavailable() from error
 
 
-async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
-    """The JSON at this address; None if invalid. Raises ProviderUnavailable."""
-    async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
-        return json_of(await client.get(url, params=params))
+class Said(NamedTuple):
+    """An answer: its HTTP status, and its JSON; None if that is invalid or no success."""
+
+    status: int
+    json: Any
 
 
-async def post_form(url: str, fields: Mapping[str, str]) -> Any:
-    """The JSON that answers a form; None if invalid. Raises ProviderUnavailable."""
+async def get(url: str, params: Mapping[str, str] | None = None) -> Said:
+    """What is at this address. Raises ProviderUnavailable."""
     async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
-        return json_of(await client.post(url, data=fields))
+        answer = await client.get(url, params=params)
+        return Said(answer.status_code, json_of(answer))
+
+
+async def post_form(url: str, fields: Mapping[str, str]) -> Said:
+    """The answer to a form. Raises ProviderUnavailable."""
+    async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
+        answer = await client.post(url, data=fields)
+        return Said(answer.status_code, json_of(answer))
 
 
 def json_of(response: httpx2.Response) -> Any:

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from ..errors import NotProven, ServiceError
+from ..errors import NotProven, ProviderUnavailable, ServiceError
 from ..model import Identity
+from ..telemetry.faults import Faults
 from . import load
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 KNOWN_SECONDS, AGAIN_SECONDS = 300, 15
 MAX_SERVICES = 20
 MAX_ID = 255
+# The first status that is not the person's fault.
+SERVER_ERROR = 500
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 # The parameters that a service may send back; the older Twitter has its own.
 PASSED_ON = ("code", "state", "oauth_token", "oauth_verifier")
@@ -35,6 +38,7 @@ class OAuthServices:
         self._ask_again = float("-inf")
         self._asking: asyncio.Task[None] | None = None
         self._is_away = False
+        self._faults = Faults("OAUTH_URL")
 
     def known(self) -> tuple[str, ...]:
         """The services of the last list. If that is old, a new one is fetched in the background."""
@@ -51,10 +55,10 @@ class OAuthServices:
 
     async def _ask(self) -> None:
         await load(".fetch")
-        from .fetch import get_json
+        from .fetch import get
 
         try:
-            answer = await get_json(f"{self._url}/")
+            answer = (await get(f"{self._url}/")).json
             names = _names_of(answer)
         except ServiceError as error:
             names, answer = (), error.__cause__ or error
@@ -69,6 +73,14 @@ class OAuthServices:
             else:
                 log.warning("OAUTH_URL does not list its services: %.200r", answer)
 
+    async def fault(self) -> str:
+        """Why it is none, or cannot be asked; "" if it lists services. Raises
+        ProviderUnavailable."""
+        from .fetch import get
+
+        status, answer = await get(f"{self._url}/")
+        return "" if _names_of(answer) else f"status {status} without a list of services"
+
     def address(self, name: str, callback: str, state: str) -> str:
         """Where a browser goes to log in; it comes back to `callback`."""
         return f"{self._url}/{name}?" + urlencode({"redirect": callback, "state": state})
@@ -78,16 +90,18 @@ class OAuthServices:
     ) -> Identity:
         """The person of this answer. Raises NotProven, ProviderUnavailable."""
         await load(".fetch")
-        from .fetch import get_json
+        from .fetch import get
 
         asked = {word: answer[word] for word in PASSED_ON if answer.get(word)}
         if name == "facebook":
             # It demands the address that it was first called with.
             asked["state"] = urlencode({"redirect": callback, "state": state})
-        said = await get_json(f"{self._url}/{name}", asked)
+        status, said = await get(f"{self._url}/{name}", asked)
         id = said.get("id") if isinstance(said, dict) else None
         if isinstance(id, bool) or not isinstance(id, str | int) or not 0 < len(str(id)) <= MAX_ID:
-            raise NotProven()
+            kind = "no id" if isinstance(said, dict) else "no JSON object"
+            self._faults.tell(f"{name} with status {status} and {kind}", "nobody is logged in")
+            raise NotProven() if status < SERVER_ERROR else ProviderUnavailable()
         shown = (text_of(said, key) for key in ("name", "email", "url", "avatar"))
         return Identity(name, str(id), *shown, is_vouched=said.get("email_verified") is True)
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotProven, ProviderUnavailable
+from ..errors import NotProven, ProviderUnavailable, ServiceError
 from ..model import Identity
+from ..telemetry.faults import Faults
 from . import load
 from .oauth import text_of
 
@@ -30,6 +31,11 @@ ALGORITHMS = (
 KNOWN_SECONDS, KEYS_SECONDS = 3600, 60
 # Errors of parsing an answer that violates the protocol.
 UNUSABLE = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+# Codes of a token endpoint (RFC 6749, section 5.2), about this service and about a login.
+OUR_FAULTS = {"invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"}
+THEIR_FAULTS = {"invalid_grant"}
+# A code that nobody has; four of it are a proof key.
+NO_CODE = "footfall-doctor"
 # The greatest difference between two clocks.
 LEEWAY_SECONDS = 60
 MAX_SUBJECT = 255
@@ -51,6 +57,7 @@ class OpenIdConnect:
         self._client = client
         self._described: tuple[float, Mapping[str, Any]] = (float("-inf"), {})
         self._keys: tuple[float, Any] = (float("-inf"), None)
+        self._faults = Faults("OIDC_ISSUER")
 
     async def address(self, callback: str, state: str, verifier: str, nonce: str) -> str:
         """Where a browser goes to log in; it comes back to `callback`. Raises
@@ -87,7 +94,33 @@ class OpenIdConnect:
                 claims = await self._claims(token, nonce)
                 return self._identity(claims, await self._more(client, claims))
         except (AuthlibBaseError, JoseError, *UNUSABLE) as error:
-            raise NotProven() from error
+            raise self._failure(error) from error
+
+    async def fault(self, callback: str) -> str:
+        """What its token endpoint says of this service, to a code that is none; "" if it knows it.
+        Raises ProviderUnavailable."""
+        await load(*NEEDED)
+        from authlib.common.errors import AuthlibBaseError
+
+        from .fetch import asking
+
+        try:
+            async with asking(), self._opened(callback) as client:
+                endpoint = (await self._description())["token_endpoint"]
+                await client.fetch_token(endpoint, code=NO_CODE, code_verifier=NO_CODE * 4)
+        except (AuthlibBaseError, *UNUSABLE) as error:
+            code = getattr(error, "error", "")
+            return code if code in OUR_FAULTS else ""
+        return ""
+
+    def _failure(self, error: Exception) -> ServiceError:
+        """What the person is told. All but the code came from the provider itself, so it is a fault
+        of its or of the settings."""
+        code = getattr(error, "error", "") or type(error).__name__
+        if code in THEIR_FAULTS:
+            return NotProven()
+        self._faults.tell(code, "nobody can log in by it; check OIDC_CLIENT_ID and its secret")
+        return ProviderUnavailable() if code in OUR_FAULTS else NotProven()
 
     def _opened(self, callback: str) -> "AsyncOAuth2Client":
         from authlib.integrations.httpx_client import AsyncOAuth2Client
@@ -119,11 +152,12 @@ class OpenIdConnect:
         until, described = self._described
         if time.monotonic() < until:
             return described
-        from .fetch import get_json
+        from .fetch import get
 
         issuer = self._client.issuer
-        description = await get_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        status, description = await get(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
         if not isinstance(description, dict) or not _is_description(description, issuer):
+            self._faults.tell(f"status {status} without its metadata", "nobody can log in by it")
             raise ProviderUnavailable()
         self._described = time.monotonic() + KNOWN_SECONDS, description
         return description
@@ -132,13 +166,13 @@ class OpenIdConnect:
         """The provider's keys, fetched again if this one is not among them."""
         from joserfc.jwk import KeySet
 
-        from .fetch import get_json
+        from .fetch import get
 
         asked, keys = self._keys
         has_it = keys is not None and (not key_id or any(key.kid == key_id for key in keys.keys))
         if time.monotonic() - asked < (KNOWN_SECONDS if has_it else KEYS_SECONDS):
             return keys
-        answer = await get_json(self._described[1]["jwks_uri"])
+        answer = (await get(self._described[1]["jwks_uri"])).json
         keys = KeySet.import_key_set({"keys": [key for key in answer["keys"] if _is_public(key)]})
         self._keys = time.monotonic(), keys
         return keys

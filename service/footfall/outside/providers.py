@@ -1,6 +1,6 @@
 """By which services people may log in, where they return to, and where they may be sent then."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 
 from ..errors import ProviderUnavailable
@@ -83,6 +83,15 @@ class Providers:
         if self._oauth is None:
             raise ProviderUnavailable()
         return await self._oauth.identity(flow.name, callback, flow.state, answer)
+
+    def fault(self, setting: str) -> Awaitable[str] | None:
+        """What is wrong with the service that this setting names, as it answers now; "" if nothing
+        is. None for any other setting. Raises ProviderUnavailable."""
+        if setting == "OAUTH_URL" and self._oauth:
+            return self._oauth.fault()
+        if setting == "OIDC_ISSUER" and self._connect:
+            return self._connect.fault(self.targets.server_url + CALLBACK)
+        return None
 
     def _callback(self, flow: Flow) -> str:
         # A provider compares addresses literally. Other services have a `state` of their own, so

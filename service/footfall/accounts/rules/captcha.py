@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...driver.script_calls import Rate
-from ...errors import CaptchaFailed
+from ...errors import CaptchaFailed, CaptchaUnavailable
 from ...limits.buckets import Bucket, TokenBuckets
 from ...limits.clients import pool_client_of
 from ...limits.pool import Pool
@@ -61,12 +61,12 @@ class Captcha:
         return self.verifier.field if self.verifier else ""
 
     async def require_for_comment(self, proof: Proof, caller: Caller) -> None:
-        """Raises TooManyAttempts, CaptchaFailed, ProviderUnavailable, TooManyAtOnce, Busy."""
+        """Raises TooManyAttempts, CaptchaFailed, CaptchaUnavailable, TooManyAtOnce, Busy."""
         if self.verifier and not caller.viewer.is_moderator:
             await self._require_token(self.verifier, proof, caller)
 
     async def require_for_registration(self, proof: Proof, caller: Caller) -> None:
-        """Raises TooManyAttempts, CaptchaFailed, ProviderUnavailable, TooManyAtOnce, Busy,
+        """Raises TooManyAttempts, CaptchaFailed, CaptchaUnavailable, TooManyAtOnce, Busy,
         StoreUnavailable."""
         if caller.viewer.is_moderator:
             return
@@ -95,8 +95,13 @@ class Captcha:
         made = await attempts.prove(self._buckets, caller)
         if not proof.token:
             raise CaptchaFailed()
-        async with self._pool.turn(pool_client_of(caller)):
-            is_passed = await verifier.is_passed(proof.token, caller.address)
+        try:
+            async with self._pool.turn(pool_client_of(caller)):
+                is_passed = await verifier.is_passed(proof.token, caller.address)
+        except CaptchaUnavailable:
+            # That is not the reader's fault.
+            made.give_back()
+            raise
         if not is_passed:
             raise CaptchaFailed()
         made.give_back()

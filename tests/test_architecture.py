@@ -228,6 +228,7 @@ OUTSIDE = {
     "authlib": {"outside"},
     "joserfc": {"outside", "rules"},
     "aiosmtplib": {"notify"},
+    "idna": {"notify"},
     "babel": {"http"},
     "apprise": {"notify"},
 }

@@ -249,6 +249,7 @@ def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
         channels = channels_of(
             settings,
             site.settings.title,
+            settings.server_url,
             site.notifications.recipients,
             Decisions(site.comments, settings).links,
             site.process.renderer.run_behind,
@@ -269,7 +270,7 @@ def _account_mails_of(settings: SiteSettings, store: Store, process: Process) ->
     if settings.has_mail and settings.server_url:
         name = settings.title
         try:
-            smtp = smtp_of(settings, name)
+            smtp = smtp_of(settings, name, settings.server_url)
         except ValueError as error:
             raise BadSettings(str(error)) from None
         sender = Sender(smtp, settings.server_url, name, settings.site_url)

@@ -83,6 +83,13 @@ class OutboxSettings(FromEnvironment):
         flag,
         "Use TLS from the start, as on port 465; else STARTTLS if the server offers it",
     )
+    smtp_helo: str = env(
+        "SMTP_HELO",
+        "",
+        word,
+        "Name by which this service introduces itself to it; empty: the host of SERVER_URL, else "
+        "the domain of the sender",
+    )
     smtp_user: str = env("SMTP_USER", "", line, "User name at the SMTP server")
     smtp_pass: str = env("SMTP_PASS", "", secret, "Password at the SMTP server", secret=True)
     sender_name: str = env("SENDER_NAME", "", line, "Sender name of emails; empty: SITE_NAME")

@@ -29,8 +29,11 @@ class MailServer:
     came: list[tuple[str, EmailMessage]] = field(default_factory=list)
     # The bytes of each, as they came.
     raw: list[bytes] = field(default_factory=list)
+    # The names by which senders introduced themselves.
+    helos: list[str] = field(default_factory=list)
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        self.helos.append(session.host_name)
         if any(to.endswith(f"@{self.puts_off}") for to in envelope.rcpt_tos):
             return "451 try again later"
         if self.answer.startswith("250"):
@@ -60,7 +63,13 @@ class _Controller(Controller):
 def mail_server() -> Iterator[MailServer]:
     server = MailServer()
     controller = _Controller(
-        server, hostname="127.0.0.1", port=0, authenticator=server.let_in, auth_require_tls=False
+        server,
+        hostname="127.0.0.1",
+        port=0,
+        authenticator=server.let_in,
+        auth_require_tls=False,
+        # As most are.
+        enable_SMTPUTF8=False,
     )
     controller.start()
     server.port = controller.port

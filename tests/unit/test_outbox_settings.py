@@ -48,7 +48,7 @@ def test_a_mail_server_is_found_by_its_settings(
     environ: dict[str, str], place: MailProvider
 ) -> None:
     settings = Settings.from_env({"SMTP_USER": "ann@example.com", **environ})
-    smtp = smtp_of(settings, "Demo")
+    smtp = smtp_of(settings, "Demo", "")
     assert (smtp.place, str(smtp.sender)) == (place, "Demo <ann@example.com>")
 
 

@@ -518,7 +518,54 @@ async def test_a_mail_counts_once_however_often_it_is_tried(
     assert addresses(mails) == ["ann@example.com"]
 
 
-@pytest.mark.parametrize("mail", ["@x", "a@b@c", "a@[", "a b@c", "\u00e9"])
+async def test_domains_of_other_scripts_are_sent_as_they_are_looked_up(
+    make_site: Sites, mails: MailServer
+) -> None:
+    there = {"SENDER_EMAIL": "from@blög.example", "AUTHOR_EMAIL": "owner@faß.example"}
+    site, delivery = await told(make_site, mailing(mails, **there))
+    await site.reply(await site.post("one", mail="ann@bücher.example"), "two", by=EVE)
+    await settle(site, delivery)
+    owner, ann = "owner@xn--fa-hia.example", "ann@xn--bcher-kva.example"
+    assert addresses(mails) == [ann, owner, owner]
+    assert {mail["From"] for _, mail in mails.came} == {"Demo <from@xn--blg-tna.example>"}
+    assert {mail["To"] for _, mail in mails.came} == {owner, ann}
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({}, "talk.example"),
+        ({"SERVER_URL": ""}, "blog.example"),
+        ({"SERVER_URL": "https://tälk.example:8443/x"}, "xn--tlk-qla.example"),
+        ({"SERVER_URL": "http://192.0.2.1:8360"}, "[192.0.2.1]"),
+        ({"SERVER_URL": "http://[2001:db8::1]"}, "[IPv6:2001:db8::1]"),
+        ({"SMTP_HELO": "mail.example"}, "mail.example"),
+    ],
+)
+async def test_it_introduces_itself_by_a_name_of_its_own(
+    make_site: Sites, mails: MailServer, more: dict[str, str], name: str
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, **more))
+    mails.helos.clear()
+    await site.post("one")
+    await settle(site, delivery)
+    assert mails.helos == [name]
+
+
+async def test_emails_about_a_thread_refer_to_it(make_site: Sites, mails: MailServer) -> None:
+    site, delivery = await told(make_site, mailing(mails))
+    root = await site.post("one")
+    await site.reply(root, "two", mail="eve@example.com")
+    await settle(site, delivery)
+    await site.post("three")
+    await settle(site, delivery)
+    of_thread = f"<thread.{root['objectId']}@blog.example>"
+    of_each = [mail["References"].strip() for _, mail in mails.came]
+    assert [each == of_thread for each in of_each] == [True, True, True, False]
+    assert len({mail["Message-ID"] for _, mail in mails.came}) == 4
+
+
+@pytest.mark.parametrize("mail", ["@x", "a@b@c", "a@[", "a b@c", "\u00e9", "j\u00fc@c.example"])
 async def test_a_reader_without_a_real_address_is_given_up_at_once(
     make_site: Sites, mails: MailServer, mail: str
 ) -> None:

@@ -203,7 +203,7 @@ async def _asked(settings: Settings, name: str, url: str) -> Line:
 
 async def _mail(settings: Settings) -> Line:
     try:
-        smtp = smtp_of(settings, "Footfall")
+        smtp = smtp_of(settings, "Footfall", settings.server_url)
     except ValueError as error:
         return Problem(str(error))
     place = f"mail server, {smtp.place.host} port {smtp.place.port}"

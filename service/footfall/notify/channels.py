@@ -1,6 +1,9 @@
 """The channels that the settings name."""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from ..outbox_settings import OutboxSettings
 from . import templates
@@ -16,6 +19,7 @@ from .mail import (
     Security,
     Smtp,
     address_of,
+    ascii_domain,
 )
 from .mail_words import Words
 from .notification import Channel
@@ -31,13 +35,15 @@ SUBMISSION_PORT = 587
 def channels_of(
     settings: OutboxSettings,
     site_name: str,
+    server_url: str,
     recipients: Recipients,
     links_of: LinksOf,
     behind: Behind,
 ) -> list[Channel]:
     """Emails are composed by `behind`, in the background, and the owner's have links. Raises
     ValueError, which names the invalid setting."""
-    return [*_mails(settings, site_name, recipients, links_of, behind), *_others(settings)]
+    mails = _mails(settings, site_name, server_url, recipients, links_of, behind)
+    return [*mails, *_others(settings)]
 
 
 def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
@@ -55,7 +61,7 @@ def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
     return checkers
 
 
-def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:
+def smtp_of(settings: OutboxSettings, site_name: str, server_url: str) -> Smtp:
     """Raises ValueError."""
     sender = settings.sender_email or settings.smtp_user
     try:
@@ -64,7 +70,19 @@ def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:
         address = None
     if address is None or not address.domain:
         raise ValueError("SENDER_EMAIL: needs the sender address of emails")
-    return Smtp(_place(settings), settings.smtp_user, settings.smtp_pass, address)
+    helo = settings.smtp_helo or _host_of(server_url) or address.domain
+    return Smtp(_place(settings), settings.smtp_user, settings.smtp_pass, address, helo)
+
+
+def _host_of(server_url: str) -> str:
+    """As EHLO has it: an IP address is a literal (RFC 5321, section 4.1.3)."""
+    host = urlsplit(server_url).hostname or ""
+    with suppress(ValueError):
+        address = ip_address(host)
+        return f"[IPv6:{address}]" if address.version == 6 else f"[{address}]"
+    with suppress(ValueError):
+        return ascii_domain(host)
+    return ""
 
 
 def _place(settings: OutboxSettings) -> MailProvider:
@@ -80,13 +98,14 @@ def _place(settings: OutboxSettings) -> MailProvider:
 def _mails(
     settings: OutboxSettings,
     site_name: str,
+    server_url: str,
     recipients: Recipients,
     links_of: LinksOf,
     behind: Behind,
 ) -> Iterator[Channel]:
     if not settings.has_mail:
         return
-    smtp = smtp_of(settings, site_name)
+    smtp = smtp_of(settings, site_name, server_url)
 
     def composer(subject: str, body: str) -> Composer:
         return Composer(

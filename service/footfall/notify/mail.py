@@ -38,6 +38,8 @@ QUIT_SECONDS = 2.0
 MAX_SHOWN_CHARACTERS = 100
 # Reply codes that request a retry (RFC 5321, section 4.2.1).
 TEMPORARY = range(400, 500)
+# The size that was announced is refused (RFC 1870).
+TOO_LARGE = 552
 
 Security = Literal["tls", "starttls", "none"]
 Kind = Literal["pending", "approved"]
@@ -85,17 +87,23 @@ SERVICES = {
 
 @dataclass(frozen=True, slots=True)
 class Smtp:
-    """Sends emails, each over its own connection. `sender` is the address that they are from."""
+    """Sends emails, each over its own connection. `sender` is the address that they are from, and
+    `helo` the name by which this service introduces itself."""
 
     place: MailProvider
     user: str
     password: str
     sender: Address
+    helo: str
 
-    async def send(self, message: EmailMessage, key: str) -> str:
-        """Returns the server's words; the `key` is the same for each attempt. Raises Failed."""
+    async def send(self, message: EmailMessage, key: str, thread: str = "") -> str:
+        """Returns the server's words; the `key` is the same for each attempt, and `thread` for all
+        emails about a thread. Raises Failed."""
         # The same for each attempt, so that email programs show an email that came twice only once.
         message["Message-ID"] = f"<{key.replace(' ', '.')}@{self.sender.domain}>"
+        if thread:
+            # No email has this ID: programs group those that refer to one.
+            message["References"] = f"<thread.{thread}@{self.sender.domain}>"
         message["From"] = self.sender
         message["Date"] = formatdate()
         async with self._logged_in() as client:
@@ -122,6 +130,7 @@ class Smtp:
             start_tls=None if place.security == "starttls" else False,
             username=self.user or None,
             password=self.password or None,
+            local_hostname=self.helo,
             timeout=TIMEOUT_SECONDS,
             tls_context=context,
         )
@@ -137,7 +146,8 @@ class Smtp:
             ) from None
         except aiosmtplib.SMTPResponseException as error:
             # The operator can correct a wrong login or sender, so the email is retried.
-            is_final = isinstance(error, aiosmtplib.SMTPDataError) and error.code not in TEMPORARY
+            is_about_it = isinstance(error, aiosmtplib.SMTPDataError) or error.code == TOO_LARGE
+            is_final = is_about_it and error.code not in TEMPORARY
             raise Failed(f"{error.code} {error.message}", is_final=is_final) from None
         except (aiosmtplib.SMTPException, OSError) as error:
             raise Failed(f"{type(error).__name__}: {error}") from None
@@ -151,8 +161,8 @@ def _trusting() -> ssl.SSLContext:
 
 
 class _Links(UnstructuredHeader, BaseHeader):
-    """A header of links, which are folded between them and never encoded (RFC 2369, section 2), as
-    the library does with any long word. Email programs look for them as they stand."""
+    """A header of links or IDs, which are folded between them and never encoded (RFC 2369, section
+    2), as the library does with any long word. Email programs look for them as they stand."""
 
     def fold(self, *, policy: Policy) -> str:
         return f"{self.name}:{policy.linesep} {self}{policy.linesep}"
@@ -160,15 +170,31 @@ class _Links(UnstructuredHeader, BaseHeader):
 
 _registry = HeaderRegistry()
 _registry.map_to_type("list-unsubscribe", _Links)
+_registry.map_to_type("references", _Links)
 MAIL = SMTP.clone(header_factory=_registry)
 
 
 def address_of(text: str, name: str = "") -> Address:
-    """Raises ValueError for another text: the library raises all sorts of errors."""
+    """The domain in ASCII, since few servers take another. Raises ValueError for another text: the
+    library raises all sorts of errors."""
     try:
-        return Address(name, addr_spec=text)
+        address = Address(name, addr_spec=text)
+        return Address(name, address.username, ascii_domain(address.domain))
     except (ValueError, IndexError, AttributeError, MessageError):
         raise ValueError(f"{text[:MAX_SHOWN_CHARACTERS]!r} is not an email address") from None
+
+
+def ascii_domain(domain: str) -> str:
+    """As it is looked up: bücher.example is xn--bcher-kva.example. Raises ValueError."""
+    if domain.isascii():
+        return domain
+    import idna  # loaded by the first such domain
+
+    return idna.encode(domain, uts46=True).decode()
+
+
+def _thread_of(about: Comment) -> str:
+    return about.root or about.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +284,7 @@ class OwnerMail:
         letter = partial(owner_letter, self._composer.words, notification, links)
         to = self._recipients_of(notification)
         message = await self._composer.message(to, notification, letter)
-        await self._smtp.send(message, notification.key)
+        await self._smtp.send(message, notification.key, _thread_of(notification.about))
 
     async def send_digest(self, news: News, key: str) -> None:
         """Raises Failed."""
@@ -305,4 +331,4 @@ class ReaderMail:
             # pressed.
             message["List-Unsubscribe"] = f"<{replies.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        await self._smtp.send(message, notification.key)
+        await self._smtp.send(message, notification.key, _thread_of(about))

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+from . import first_process, interruption
 from .cli import probe
 
 
@@ -19,9 +20,14 @@ def main() -> None:
         raise SystemExit(1) from None
     is_service = arguments[:1] == ["serve"]
     if is_service:
-        # First of all: the first process of a container has no default signal handlers, and waiting
-        # for Redis may take a while.
+        # First of all: waiting for Redis may take a while.
         signal.signal(signal.SIGTERM, _end)
+        if not any(map(os.isatty, (1, 2))):
+            # Before it has a handler, which opens log files again (server/log_files.py).
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    interruption.not_yet()
+    if first_process.is_first():
+        first_process.watch_over_a_child()
     from .cli.main import main as command
 
     try:

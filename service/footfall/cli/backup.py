@@ -1,5 +1,6 @@
 """`footfall backup` and `footfall restore`: between a file or a pipe and a data set."""
 
+import asyncio
 import contextlib
 import fcntl
 import os
@@ -49,6 +50,9 @@ class NotTried(Failed):
 async def _noting_failure(store: Store, say: Callable[[str], None]) -> AsyncIterator[None]:
     try:
         yield
+    except asyncio.CancelledError:
+        await _note(store, "it was interrupted", say=say)
+        raise
     except (Failed, StoreUnavailable, ErrorReply) as error:
         if not isinstance(error, NotTried):
             why = str(error) if isinstance(error, Failed) else sentence(error)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .. import interruption
 from ..telemetry import logs
 from .console import log_settings, remember_data
 
@@ -15,6 +16,10 @@ log = logging.getLogger(__package__)
 
 class Plain(click.Command):
     """A command that reads no settings."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with interruption.started():
+            return super().invoke(ctx)
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """The first sentence in full; lists of commands wrap it."""

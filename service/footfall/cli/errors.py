@@ -1,7 +1,7 @@
 """Errors of commands as sentences."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 
@@ -36,3 +36,14 @@ def import_errors_as_messages() -> Iterator[None]:
     except KeyboardInterrupt:
         aside("Interrupted: what was stored stays; run it again for the rest")
         raise SystemExit(130) from None
+
+
+@contextlib.contextmanager
+def saying_so_far(shown: contextlib.ExitStack, stored: Callable[[], str]) -> Iterator[None]:
+    """At an interruption, what is `stored`, once what is `shown` has been taken away."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        shown.close()
+        aside(f"stored so far: {stored()}")
+        raise

@@ -5,11 +5,13 @@ format.
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import click
 import orjson
 import uvloop
 
+from .. import interruption
 from ..config import Settings
 from ..model import OnProgress
 from ..plurals import number_of
@@ -24,7 +26,10 @@ from ..transfer.storing import Comparison
 from ..transfer.values import zone_of
 from .console import NothingToDo, aside, printable, progress
 from .dataset import existing_site
+from .errors import saying_so_far
 from .files import local
+
+T = TypeVar("T")
 
 # Outcomes of rows other than stored; the reasons are listed, too.
 NOTES = ("changed", "refused")
@@ -66,7 +71,8 @@ def take_over(
             if page_by == "identifier" and format.name != "disqus":
                 raise click.UsageError("--page-by identifier is for Disqus' XML")
             wanted = Import(format, way, is_dry, undated, is_check=is_check)
-            done = uvloop.run(_import(settings, files, wanted, report, on_progress))
+            with saying_so_far(stack, lambda: _stored_so_far(report)):
+                done = uvloop.run(_import(settings, files, wanted, report, on_progress))
         except Damaged as error:
             raise click.ClickException(f"nothing was imported from {name}: {error}") from error
     if done is None:
@@ -99,7 +105,13 @@ async def _import(
 ) -> Comparison | None:
     async with existing_site(settings) as (store, site):
         imports = Imports(store.redis, store.scripts, store.keys, store.moment)
-        return await run(site.comments, imports, files, wanted, report, on_progress)
+        apart = _interruptible
+        return await run(site.comments, imports, files, wanted, report, on_progress, apart)
+
+
+async def _interruptible(work: Callable[[], T]) -> T:
+    with interruption.at_once():
+        return work()
 
 
 @contextlib.contextmanager
@@ -143,6 +155,12 @@ def _chosen(
         return chosen(files, report, name)
     except Unknown:
         raise click.UsageError(sentence) from None
+
+
+def _stored_so_far(report: ImportReport) -> str:
+    numbers = {kind: outcomes["stored"] for kind, outcomes in report.summary().items()}
+    stored = (number_of(n, kind.removesuffix("s")) for kind, n in numbers.items() if n)
+    return ", ".join(stored) or "nothing"
 
 
 def _show_comparison(comparison: Comparison, report: ImportReport, *, is_json: bool) -> None:

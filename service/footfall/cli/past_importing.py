@@ -29,6 +29,7 @@ from ..transfer.source import Damaged, Source
 from ..transfer.view_import import PastImport, PastReport, Period, run
 from .console import NothingToDo, aside, printable, progress
 from .dataset import existing_site
+from .errors import saying_so_far
 from .files import local
 
 
@@ -74,7 +75,8 @@ def take_over(
         try:
             sources = [source for file in given for source in stack.enter_context(members(file))]
             logs = _FORMATS[tool].logs(sources, own, lines)
-            uvloop.run(_import(settings, logs, wanted, report, on_progress))
+            with saying_so_far(stack, lambda: number_of(report.new, "view")):
+                uvloop.run(_import(settings, logs, wanted, report, on_progress))
         except Damaged as error:
             raise click.ClickException(f"nothing was imported: {error}") from error
         except OtherImport:

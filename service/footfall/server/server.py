@@ -22,6 +22,7 @@ from ..monitoring.metrics import show
 from ..site import Site
 from .descriptors import Shortage
 from .listener import accepted, refuse_more
+from .log_files import open_again_on_hangup
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop, number)
+        open_again_on_hangup()
 
     def stop(self, number: signal.Signals) -> None:
         """Handle a signal. The first SIGTERM starts to drain; Ctrl-C, or a second signal, stops;

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from ..driver.private_server import CannotStart, die_with_parent
 from ..telemetry.metrics import Metrics
 from .listener import asked
+from .log_files import open_again_on_hangup
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +105,7 @@ class Pool:
         loop = asyncio.get_running_loop()
         for signal_number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(signal_number, stop, signal_number)
+        open_again_on_hangup(self._pass_on)
         async with asyncio.TaskGroup() as group:
             for row in range(number):
                 group.create_task(self.keep_one([*arguments, "--row", str(row)], row))
@@ -115,6 +117,9 @@ class Pool:
             self._stopping.set_result(number)
             return
         # A second signal is passed on immediately.
+        self._pass_on(number)
+
+    def _pass_on(self, number: signal.Signals) -> None:
         for worker in self._running:
             _send(worker, number)
 

@@ -1,6 +1,6 @@
-"""Ctrl-C and SIGTERM for commands. Until one starts its work, they end the process at once and without a
-word: nothing is done yet, and an exception amid the imports would be a traceback. Then SIGTERM is
-like Ctrl-C: a command takes away what it leaves, and says what is done."""
+"""Ctrl-C and SIGTERM for commands. Until one starts its work, they end the process at once and
+without a word: nothing is done yet, and an exception amid the imports would be a traceback. Then
+SIGTERM is like Ctrl-C: a command takes away what it leaves, and says what is done."""
 
 import contextlib
 import signal

@@ -1,7 +1,9 @@
 """deploy/monitoring: alerts that fire when they should, and names that /metrics has."""
 
+import asyncio
 import json
 import re
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from footfall.telemetry.metrics import statuses
 from tests.conftest import Site
+from tests.support.requirements import program
 
 from .files import DEPLOY, ROOT, read
 from .test_kubernetes import only, rendered
@@ -134,6 +137,15 @@ def test_prometheus_reads_what_the_dashboard_asks(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
     code, output = judged("promtool", "check", "rules", str(file))
     assert code == 0, output
+
+
+async def test_prometheus_finds_nothing_wrong_with_the_names_of_metrics(site: Site) -> None:
+    await site.post("hello")
+    await site.count("/a")
+    scraped = (await site.http.get("/metrics")).content
+    check = [program("promtool"), "check", "metrics"]
+    found = await asyncio.to_thread(subprocess.run, check, input=scraped, capture_output=True)
+    assert (found.returncode, found.stdout + found.stderr) == (0, b"")
 
 
 def test_no_two_panels_lie_on_each_other() -> None:

@@ -6,8 +6,12 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
+import orjson
 import pytest
+from redis import Redis
 
 from footfall.cli import settings
 from tests.support.commands import commands, invoke
@@ -63,6 +67,31 @@ def test_a_command_says_the_same_as_a_process_and_in_this_one(served: Serving, n
     code, output = served.ask_process(*name.split(), *words)
     assert code == status, output
     assert served.ask(*name.split(), *words) == (code, output)
+
+
+def test_commands_that_show_something_print_it_as_json(own: Path) -> None:
+    with serving(own / "s") as served:
+        for path in ("/a", "/a", "/b"):
+            httpx.post(f"{served.url}/article", json={"path": path})
+
+        def shown(*words: str) -> Any:
+            code, output = served.ask(*words, "--json")
+            assert code == 0, output
+            return orjson.loads(output.splitlines()[-1])
+
+        assert shown("check") == {"problems": [], "summary": [shown("check")["summary"][0]]}
+        found = shown("counters", "list")
+        assert (found["found"], found["of"]) == (2, 2)
+        assert found["counters"][0] == {"type": "time", "path": "/a", "count": 2}
+        days = shown("statistics", "/a")
+        assert (days["path"], days["views"], days["days"][-1]["views"]) == ("/a", 2, 2)
+        of_names = {each["name"]: each for each in shown("config")["settings"]}
+        assert of_names["IPQPS"]["value"] == "0"
+        with Redis(unix_socket_path=f"{served.environ['DATA_DIR']}/redis.sock") as client:
+            client.set("ff:{site}:total", 7)
+        code, output = served.ask("check", "--json")
+        assert code == 1
+        assert len(orjson.loads(output.splitlines()[-1])["problems"]) == 1
 
 
 def test_a_backup_and_an_export_are_written_to_the_standard_output(served: Serving) -> None:

@@ -198,6 +198,7 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
             asked += 1
         assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
         for logger in ("footfall.table.middleware", "footfall.driver.stats"):
+            assert all(re.fullmatch(TIME, line["timestamp"]) for line in lines(logger))
             times = [datetime.fromisoformat(line["timestamp"]) for line in lines(logger)]
             assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
 

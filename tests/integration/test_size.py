@@ -148,6 +148,15 @@ async def test_what_is_stored_is_read_once_a_minute(
     assert sum("HRANDFIELD" in trip for trip in asked) == 2
 
 
+async def test_the_first_counter_is_seen_a_second_later(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "footfall_counters 0.0" in (await site.http.get("/metrics")).text
+    await site.count("/a")
+    monkeypatch.setattr(size, "FRESH_EMPTY_SECONDS", 0)
+    assert "footfall_counters 1.0" in (await site.http.get("/metrics")).text
+
+
 @pytest.mark.parametrize("harm", [signal.SIGKILL, signal.SIGSTOP])
 async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_stored(
     kind: str, own: Path, harm: signal.Signals

@@ -29,9 +29,9 @@ from tests.conftest import ADMIN, Site, Sites
 MONITORING = Path(__file__).parents[2] / "docs" / "monitoring.md"
 STORED = {
     "footfall_counters",
-    "footfall_counter_bytes",
+    "footfall_counters_mean_bytes",
     "footfall_comments",
-    "footfall_comment_bytes",
+    "footfall_comments_mean_bytes",
 }
 SIZE = Size(Kind(1_204_331, 46.5), Kind(3_127, 812))
 
@@ -69,9 +69,9 @@ async def test_a_scrape_has_what_is_stored_and_how_the_service_is_doing(site: Si
     assert not re.search('=""', build)
     assert values["footfall_redis_up"] == 1
     assert values["footfall_counters"] == 1_204_331
-    assert values["footfall_counter_bytes"] == 46.5
+    assert values["footfall_counters_mean_bytes"] == 46.5
     assert values["footfall_comments"] == 3_127
-    assert values["footfall_comment_bytes"] == 812
+    assert values["footfall_comments_mean_bytes"] == 812
     assert values["footfall_kept_pages_bytes"] == site.service.comments.page_cache.bytes
     assert site.service.comments.page_cache.bytes > 0
     requests = {name: n for name, n in values.items() if "requests_total" in name and n}

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import click
+import orjson
 import uvloop
 
 from ..config import Settings
 from ..maintenance.prune import CounterFilter, find, remove
 from ..plurals import number_of
-from .commands import Group
+from .commands import Group, json_option
 from .console import NothingToDo, printable, settings_of_environment
 from .dataset import existing
 from .errors import errors_as_messages
@@ -45,9 +46,19 @@ class Tally:
         elif self.most:
             heapq.heappushpop(self.top, (count, name))
 
-    def lines(self) -> Iterator[str]:
+    def highest(self) -> Iterator[tuple[str, str, int]]:
+        """Type, path and count of each, the highest first."""
         for count, name in sorted(self.top, reverse=True):
             type, _, path = name.partition(" ")
+            yield type, path, count
+
+    def as_json(self) -> dict[str, object]:
+        listed = [{"type": type, "path": path, "count": n} for type, path, n in self.highest()]
+        found = {"found": self.counters, "bytes": self.bytes, "of": self.of}
+        return {**found, "counters": listed}
+
+    def lines(self) -> Iterator[str]:
+        for type, path, count in self.highest():
             # A stranger has chosen the path: it must not control the terminal.
             shown = printable(path)
             yield f"{count:>12,}  {type:<10}  {shown}"
@@ -74,9 +85,13 @@ def counters() -> None:
 @_patterns
 @_types
 @click.option("--top", default=20, type=click.IntRange(1, 100_000), help="Maximum number to show.")
-def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
+@json_option
+def list_(patterns: Sequence[str], types: Sequence[str], top: int, is_json: bool) -> None:
     """List the highest counts of all paths, or of those that match PATTERN."""
     tally = _run(CounterFilter(patterns, types), is_meant=False, most=top)
+    if is_json:
+        click.echo(orjson.dumps(tally.as_json()))
+        return
     if tally.counters:
         click.echo("\n".join(tally.lines()))
     click.echo(tally.found() if tally.counters else tally.none())

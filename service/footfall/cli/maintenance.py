@@ -4,14 +4,16 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 import click
+import orjson
 import uvloop
 
 from ..config import Settings
+from ..maintenance.check import Line
 from ..maintenance.check import check as check_data
 from ..model import OnProgress
 from ..stores import data_set
 from .backup import Failed, back_up, put_back, read_back
-from .commands import Command
+from .commands import Command, json_option
 from .console import progress, settings_of_environment
 from .dataset import existing
 from .errors import errors_as_messages
@@ -19,11 +21,20 @@ from .errors import errors_as_messages
 
 @click.command(cls=Command)
 @click.option("--repair", is_flag=True, help="Rebuild indexes from pages and accounts.")
-def check(repair: bool) -> None:
+@json_option
+def check(repair: bool, is_json: bool) -> None:
     """Verify that stored keys are consistent; exit 1 if they are not."""
-    settings = settings_of_environment()
+    settings, problems, others = settings_of_environment(), list[str](), list[str]()
+
+    def take(line: Line) -> None:
+        (problems if line.is_problem else others).append(line)
+        if not is_json:
+            click.echo(line)
+
     with errors_as_messages():
-        problems = uvloop.run(_check(settings, repair))
+        uvloop.run(_check(settings, take, repair=repair))
+    if is_json:
+        click.echo(orjson.dumps({"problems": problems, "summary": others}))
     if problems:
         raise SystemExit(1)
 
@@ -103,11 +114,7 @@ def _telling(when_interrupted: str) -> Iterator[tuple[OnProgress, Callable[[str]
             click.echo(text, err=True)
 
 
-async def _check(settings: Settings, repair: bool) -> int:
-    """Print each problem; returns how many there were."""
-    problems = 0
+async def _check(settings: Settings, take: Callable[[Line], None], *, repair: bool) -> None:
     async with existing(settings) as store:
         async for line in check_data(data_set(store), repair=repair):
-            click.echo(line)
-            problems += line.is_problem
-    return problems
+            take(line)

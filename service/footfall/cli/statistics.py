@@ -6,17 +6,20 @@ from collections import Counter
 from datetime import date
 
 import click
+import orjson
 
 from ..config import Settings
 from ..counting.names import view_counter
 from ..site import Site
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report
+from .commands import json_option
 from .console import NothingToDo, printable, settings_of_environment
 from .dataset import with_site
 
 # Characters of the longest bar.
 WIDTH = 40
+COLUMNS = ("day", "views", "people", "visitors")
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -31,8 +34,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
     show_default=True,
 )
 @click.option("--csv", "is_csv", is_flag=True, help="Print CSV.")
+@json_option
 @click.option("--erase", is_flag=True, help="Delete the page's statistics.")
-def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None:
+def statistics(path: str | None, number: int, is_csv: bool, is_json: bool, erase: bool) -> None:
     """Show the views per day.
 
     Of the page with this PATH, or of the whole site. Days start in TIMEZONE. Views during
@@ -50,13 +54,18 @@ def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None
         _erase(path, settings)
         return
     report = with_site(read, settings)
+    rows = [
+        (date_of(at).isoformat(), day.views, report.people_of(day), day.visitors)
+        for at, day in report.days.items()
+    ]
     if is_csv:
-        rows = csv.writer(sys.stdout, lineterminator="\n")
-        rows.writerow(("day", "views", "people", "visitors"))
-        rows.writerows(
-            (date_of(at).isoformat(), day.views, report.people_of(day), day.visitors)
-            for at, day in report.days.items()
-        )
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([COLUMNS, *rows])
+        return
+    if is_json:
+        days = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+        about = {"path": path, "views": report.views, "bots": dict(report.bots)}
+        click.echo(orjson.dumps({**about, "days": days}))
         return
     if not report.views:
         of = "the site" if path is None else printable(path)

@@ -212,16 +212,14 @@ class Figures(Collector):
             )
 
     def _stored(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily(
-            "footfall_counter_limit_used_ratio",
-            "Share of COUNTER_LIMIT in use; 0 without a limit",
-            self._site.counting.quota.used,
+        used = GaugeMetricFamily(
+            "footfall_limit_used_ratio",
+            "Share in use of what all clients together may store; 0 without a limit",
+            labels=["limit"],
         )
-        yield GaugeMetricFamily(
-            "footfall_comment_limit_used_ratio",
-            "Share of COMMENT_LIMIT in use; 0 without a limit",
-            self._site.comments.room.used,
-        )
+        used.add_metric(["COUNTER_LIMIT"], self._site.counting.quota.used)
+        used.add_metric(["COMMENT_LIMIT"], self._site.comments.room.used)
+        yield used
         size = self._site.data.scale.reading
         if size is None:
             return
@@ -229,7 +227,7 @@ class Figures(Collector):
             yield GaugeMetricFamily(f"footfall_{name}s", f"Stored {name}s", kind.number)
             if kind.bytes_each:
                 yield GaugeMetricFamily(
-                    f"footfall_{name}_bytes",
+                    f"footfall_{name}s_mean_bytes",
                     f"Bytes of Redis's memory per {name}, with its share of every key",
                     kind.bytes_each,
                 )

@@ -22,8 +22,8 @@ from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..plurals import number_of
 
-# How old a reading may be.
-FRESH_SECONDS = 60.0
+# How old a reading may be; and one of nothing, which the first visitor ends.
+FRESH_SECONDS, FRESH_EMPTY_SECONDS = 60.0, 1.0
 # Commands in one round trip: a request may have to wait for them for a millisecond or two.
 MAX_COMMANDS_A_TRIP = 1_024
 # The sample: hashes of counters per kind, steps of the SCAN that finds them, pages, and entries per
@@ -80,7 +80,9 @@ class Scale:
     async def refresh(self, wait_seconds: float) -> None:
         """Measure again if the reading is old. It waits `wait_seconds` at most, and the measuring
         continues after that."""
-        is_old = asyncio.get_running_loop().time() - self._weighed_at >= FRESH_SECONDS
+        is_empty = self.reading is not None and not any(kind.number for kind in self.reading)
+        fresh_seconds = FRESH_EMPTY_SECONDS if is_empty else FRESH_SECONDS
+        is_old = asyncio.get_running_loop().time() - self._weighed_at >= fresh_seconds
         if is_old and (self._weighing is None or self._weighing.done()):
             self._weighing = asyncio.create_task(self.weigh())
         if self._weighing is not None:

@@ -151,10 +151,13 @@ def _as_json() -> logging.Formatter:
     # Imported here, because most do not need it.
     from pythonjsonlogger.orjson import OrjsonFormatter
 
-    return OrjsonFormatter(
-        ["timestamp", "levelname", "name", "message"],
-        rename_fields={"levelname": "level", "name": "logger"},
-        timestamp=True,
+    class Json(OrjsonFormatter):
+        def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+            return time_of(record.created)
+
+    return Json(
+        ["asctime", "levelname", "name", "message"],
+        rename_fields={"asctime": "timestamp", "levelname": "level", "name": "logger"},
     )
 
 

@@ -1,11 +1,15 @@
 """The program `footfall`, which is `python -m footfall`, too."""
 
+import errno
+import io
 import os
 import signal
 import sys
 
 from . import first_process, interruption
 from .cli import probe
+
+OF_FULL_DEVICES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main() -> None:
@@ -32,6 +36,12 @@ def main() -> None:
 
     try:
         command(prog_name="footfall")
+    except OSError as error:
+        if error.errno not in OF_FULL_DEVICES:
+            raise
+        # Commands name their own files: this is the standard output.
+        sys.stderr.write(f"Error: the output cannot be written: {error.strerror}\n")
+        raise SystemExit(1) from None
     finally:
         if is_service:
             _give_up_what_nobody_takes()
@@ -53,6 +63,10 @@ def _open_standard_files() -> None:
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows another one instead.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _give_up_what_nobody_takes() -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -92,6 +93,44 @@ def test_commands_that_show_something_print_it_as_json(own: Path) -> None:
         code, output = served.ask("check", "--json")
         assert code == 1
         assert len(orjson.loads(output.splitlines()[-1])["problems"]) == 1
+
+
+ANY_OUTPUT = (
+    "config",
+    "check",
+    "counters list",
+    "statistics",
+    "doctor",
+    "backup",
+    "export",
+    "--help",
+)
+
+
+@pytest.mark.parametrize("name", ANY_OUTPUT)
+def test_a_full_device_is_an_error_in_a_sentence(served: Serving, name: str) -> None:
+    httpx.post(f"{served.url}/article", json={"path": "/a"})
+    with Path("/dev/full").open("w") as full:
+        running = served.run(*name.split(), stdout=full.fileno(), stderr=subprocess.PIPE)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert "Traceback" not in said
+    assert said.splitlines()[-1].startswith("Error: "), said
+    assert said.splitlines()[-1].endswith("No space left on device")
+
+
+@pytest.mark.parametrize("name", ["serve", *ANY_OUTPUT])
+def test_a_terminal_without_unicode_is_shown_other_characters(own: Path, name: str) -> None:
+    there = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with serving(own / "s", **there) as served:
+        path = "/\N{LATIN SMALL LETTER U WITH DIAERESIS}"
+        assert httpx.post(f"{served.url}/article", json={"path": path}).json() == 1
+        assert httpx.get(f"{served.url}/ui/login").status_code == 200
+        if name != "serve":
+            words = (*name.split(), *([str(own / "b.gz")] if name == "backup" else []))
+            # The doctor finds that there is no administrator.
+            code, said = served.ask_process(*words)
+            assert (code, "Traceback" in said) == (int(name == "doctor"), False), said
 
 
 def test_a_backup_and_an_export_are_written_to_the_standard_output(served: Serving) -> None:

@@ -186,7 +186,7 @@ def _memory_limit() -> int:
     try:
         (path,) = (
             line.removeprefix("0::/")
-            for line in Path("/proc/self/cgroup").read_text().splitlines()
+            for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
             if line.startswith("0::/")
         )
     except (OSError, ValueError):
@@ -194,7 +194,7 @@ def _memory_limit() -> int:
     limits = list[int]()
     for directory in (CGROUPS / path, *(CGROUPS / path).parents):
         try:
-            limits.append(int((directory / "memory.max").read_text()))
+            limits.append(int((directory / "memory.max").read_text(encoding="utf-8")))
         except (OSError, ValueError):
             # There is none, or it is `max`.
             continue

@@ -214,7 +214,7 @@ def files() -> dict[str, str]:
     """The sources of all files below lua/, includes too."""
     root = PACKAGED if PACKAGED.is_dir() else CHECKOUT
     sources = {
-        path.relative_to(root).with_suffix("").as_posix(): path.read_text()
+        path.relative_to(root).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(root.rglob("*.lua"))
     }
     if not sources:

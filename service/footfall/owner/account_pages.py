@@ -78,7 +78,7 @@ class Template:
         rules: Headers = RULES,
         more: FirstAnswers | None = None,
     ) -> None:
-        self._template = (PAGES / name).read_text()
+        self._template = (PAGES / name).read_text(encoding="utf-8")
         self._rules = rules
         self._more = more
         if "{{captcha}}" in self._template:

@@ -31,7 +31,7 @@ def script(paths: Iterable[Path], main: str) -> bytes:
 
 def _function(path: Path) -> str:
     """The body of a function that returns what the module exports."""
-    source = path.read_text()
+    source = path.read_text(encoding="utf-8")
     names = _EXPORT.findall(source)
     source = _IMPORT.sub(
         lambda match: f"const {{ {match[1].replace(' as ', ': ')} }} = $load({match[2]});", source

@@ -67,7 +67,7 @@ class LinkPage:
         self._act = act
         self._site_name = site_name
         self._zone = zone
-        self._template = (UI / "link.html").read_text()
+        self._template = (UI / "link.html").read_text(encoding="utf-8")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["counted_as"] = self._route

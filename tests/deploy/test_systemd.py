@@ -1,12 +1,15 @@
 """The systemd unit, judged by systemd itself."""
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from .files import UNIT, unit
+from .files import DEPLOY, UNIT, unit
 from .tools import judged
 
+README = DEPLOY / "README.md"
 # At most ten: a service on the network can hardly be closed further; in tenths for systemd-analyze.
 MOST_EXPOSED = 15
 
@@ -49,3 +52,16 @@ def test_it_is_locked_down(installed: str) -> None:
     limit = f"--threshold={MOST_EXPOSED}"
     code, output = judged("systemd-analyze", "security", "--offline=true", limit, installed)
     assert code == 0, output
+
+
+def test_units_for_ports_are_made_of_it_as_the_readme_says(tmp_path: Path) -> None:
+    (change,) = re.findall(r"^sed '(.*?)' deploy/systemd/", README.read_text(), re.MULTILINE)
+    text = subprocess.run(
+        ["sed", change, str(UNIT)], capture_output=True, check=True, text=True
+    ).stdout
+    assert "Environment=PORT=%i\n" in text
+    assert "DATA_DIR=" not in text
+    (tmp_path / "there").touch(mode=0o755)
+    template = tmp_path / "footfall@.service"
+    template.write_text(re.sub(r"(?m)^ExecStart=\S+", f"ExecStart={tmp_path}/there", text))
+    test_systemd_understands_every_line(str(template))

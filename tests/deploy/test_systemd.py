@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.requirements import program
+
 from .files import DEPLOY, UNIT, unit
 from .tools import judged
 
@@ -56,9 +58,8 @@ def test_it_is_locked_down(installed: str) -> None:
 
 def test_units_for_ports_are_made_of_it_as_the_readme_says(tmp_path: Path) -> None:
     (change,) = re.findall(r"^sed '(.*?)' deploy/systemd/", README.read_text(), re.MULTILINE)
-    text = subprocess.run(
-        ["sed", change, str(UNIT)], capture_output=True, check=True, text=True
-    ).stdout
+    sed = [program("sed"), change, str(UNIT)]
+    text = subprocess.run(sed, capture_output=True, check=True, text=True).stdout
     assert "Environment=PORT=%i\n" in text
     assert "DATA_DIR=" not in text
     (tmp_path / "there").touch(mode=0o755)

@@ -106,6 +106,8 @@ class Scene:
     paths: dict[str, str] = field(default_factory=lambda: {"": "/a"})
     # A finding of the check that follows within a second.
     also: str = ""
+    # Does the service accept connections?
+    accepts: bool = True
 
     @property
     def redis(self) -> RealServer:
@@ -127,7 +129,14 @@ def services(home: Path, url: str, **settings: str) -> Iterator[tuple[Served, Se
     with ExitStack() as stack:
         both = [
             # A busy machine's replicas are late to confirm what a start writes.
-            Served(home / guard, REDIS_URL=url, GUARD=guard, REDIS_WAIT="20", **settings)
+            Served(
+                home / guard,
+                REDIS_URL=url,
+                GUARD=guard,
+                REDIS_WAIT="20",
+                STATISTICS_PUBLIC="all",
+                **settings,
+            )
             for guard in ("refuse", "warn")
         ]
         for each in both:
@@ -291,7 +300,9 @@ def few_descriptors(scene: Scene) -> Iterator[None]:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (8, most))
     with scene.admin() as admin:
         admin.execute_command("CLIENT", "KILL", "USER", "footfall")
+    scene.accepts = False
     yield
+    scene.accepts = True
     for pid, limits in zip(pids, usual, strict=True):
         resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
 
@@ -325,6 +336,21 @@ def node_away(path: str, *, takes_site: bool) -> State:
         yield
         for each in both:
             each.signal(signal.SIGCONT)
+
+    return state
+
+
+def node_full(path: str) -> State:
+    """Fill the memory of the master that has this path's counter."""
+
+    @contextmanager
+    def state(scene: Scene) -> Iterator[None]:
+        assert scene.cluster is not None
+        master = scene.cluster.master_of(slots(scene.cluster, [path])[path])
+        with scene.cluster.nodes[master].admin() as admin:
+            admin.config_set("maxmemory", 1)
+            yield
+            admin.config_set("maxmemory", 0)
 
     return state
 

@@ -1,6 +1,7 @@
 """The translations of errors are whole: each language has each text, with the same values."""
 
 import ast
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,8 @@ from babel import Locale
 from footfall import errors
 from footfall.accounts.rules.ban_list import NOT_BANNABLE, OF_EVERYBODY
 from footfall.accounts.rules.registration import MAILED_ALREADY
-from footfall.http.translations import FOLDER, LOCALES, languages, translate, translations
+from footfall.http import translations as reading
+from footfall.http.translations import FOLDER, LOCALES, translate, translations
 
 LANGUAGES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "en")
 # What no reader is told: clients send none of what these refuse, or show their own words.
@@ -72,7 +74,7 @@ def test_a_language_has_every_text_that_readers_are_told(language: str) -> None:
     assert translations(language).keys() == said()
 
 
-@pytest.mark.parametrize("language", sorted(languages()))
+@pytest.mark.parametrize("language", sorted(reading.LANGUAGES))
 def test_every_form_of_a_text_has_its_values_and_is_told_of_some_number(language: str) -> None:
     categories = {"other", *Locale.parse(LOCALES.get(language, language)).plural_form.tags}
     for text, translation in translations(language).items():
@@ -169,3 +171,13 @@ def test_a_wait_that_is_not_said_is_not_made(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_region_gets_its_language() -> None:
     assert translate(errors.LinkExpired.text, {}, "de-at") == "Der Link gilt nicht mehr"
+
+
+def test_without_a_file_descriptor_an_error_is_told_in_english(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its language is read with the first error, which may be that none is left."""
+    monkeypatch.setattr(reading, "translations", lambda name: os.open("/nowhere", os.O_RDONLY))
+    values = {"wait": timedelta(minutes=5), "number": 3}
+    text = "Try again {wait}; {number} are left"
+    assert translate(text, values, "de") == "Try again 0:05:00; 3 are left"

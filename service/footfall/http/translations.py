@@ -15,6 +15,7 @@ from pathlib import Path
 import orjson
 
 FOLDER = Path(__file__).parents[1] / "ui/errors"
+LANGUAGES = frozenset(path.stem for path in FOLDER.glob("*.json"))
 # Browsers' names of languages -> the names that Waline's clients and our files use.
 ALIASES = {"ja": "jp", "ja-jp": "jp", "zh-hk": "zh-tw", "zh-mo": "zh-tw", "zh-hant": "zh-tw"}
 # The names of our files -> CLDR's, where they differ.
@@ -27,7 +28,14 @@ Translations = Mapping[str, str | Mapping[str, str]]
 def translate(text: str, values: Mapping[str, object], language: str) -> str:
     """`text` with its values. `language` is a client's `lang`, or the languages that a browser
     likes; unknown ones get English."""
-    name = _known(language)
+    try:
+        return _translated(text, values, _known(language))
+    except OSError:
+        # No file descriptor is left to read the language: the reader gets an answer all the same.
+        return text.format_map(values)
+
+
+def _translated(text: str, values: Mapping[str, object], name: str) -> str:
     translation = translations(name).get(text, text)
     if not values:
         return translation if isinstance(translation, str) else text
@@ -41,19 +49,14 @@ def _known(asked: str) -> str:
     for each in re.split("[,;]", asked.lower()):
         language = ALIASES.get(each.strip(), each.strip())
         for name in (language, language.partition("-")[0]):
-            if name in languages():
+            if name in LANGUAGES:
                 return name
     return "en"
 
 
 @cache
-def languages() -> frozenset[str]:
-    return frozenset(path.stem for path in FOLDER.glob("*.json"))
-
-
-@cache
 def translations(language: str) -> Translations:
-    """Of one of `languages()`; read when it is first wanted."""
+    """Of one of LANGUAGES; read when it is first wanted."""
     texts: Translations = orjson.loads((FOLDER / f"{language}.json").read_bytes())
     return texts
 

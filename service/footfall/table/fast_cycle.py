@@ -165,8 +165,13 @@ class FastCycle:
             process.refusals.note(self._address(), error.limit)
         if isinstance(error, TooMany) and not self._may_forward and self._forwarded:
             self.site.counting.unknown_proxies.refused(self._peer, self._forwarded)
-        with named_request(self._id):
-            return self.request.operation.refuse(error, self.request.language)
+        try:
+            with named_request(self._id):
+                return self.request.operation.refuse(error, self.request.language)
+        except Exception:
+            # Without an answer the client would wait for ever.
+            self.connection.transport.close()
+            raise
 
     def answer(self, reply: Reply | Response) -> int:
         """Write the answer; returns its status, or 0 if the client is gone."""

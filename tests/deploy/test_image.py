@@ -43,7 +43,9 @@ def test_it_runs_as_nobody_special(image: Stage, volumes: Volumes) -> None:
 
 def test_its_private_server_is_the_distributions(image: Stage, volumes: Volumes) -> None:
     with running(image, volumes) as container:
-        programs = {Path(f"/proc/{each}/exe").readlink() for each in children_of(container.init)}
+        # The first process watches over the service, whose child the server is.
+        (service,) = children_of(container.init)
+        programs = {Path(f"/proc/{each}/exe").readlink() for each in children_of(service)}
         servers = [program for program in programs if "python" not in program.name]
         assert servers
         assert not any(server.is_relative_to("/opt/footfall") for server in servers)

@@ -9,7 +9,7 @@ from .netaddr import Network
 from .outbox_settings import OutboxSettings
 from .pages import RULES
 from .patterns import Domain, Patterns
-from .setting_texts import filled, issuer, line, secret, web_address, word
+from .setting_texts import filled, issuer, line, secret, web_address
 from .values import (
     buckets,
     bytes_or_default,
@@ -95,13 +95,13 @@ class SiteSettings(OutboxSettings):
     leancloud_app_id: str = env(
         "LEANCLOUD_APP_ID",
         "",
-        word,
+        line,
         "The application ID that LeanCloud clients must send (X-LC-Id); empty: any",
     )
     leancloud_app_key: str = env(
         "LEANCLOUD_APP_KEY",
         "",
-        word,
+        line,
         "The key that LeanCloud clients must send or sign with; it is public. Empty: any",
     )
     paths: tuple[str, ...] = env(

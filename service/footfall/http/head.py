@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
+from functools import lru_cache
 
 import httptools
 
@@ -57,6 +58,19 @@ class _Every:
 _EVERY = _Every()
 
 
+@lru_cache(4)
+def _wanted_and_dropped(
+    address_header: bytes, has_domains: bool, tells_visitors: bool
+) -> tuple[frozenset[bytes], frozenset[bytes]]:
+    """Once for a service, since each connection asks."""
+    names = DECIDING | {address_header}
+    if has_domains:
+        names |= _OF_PAGES
+    if tells_visitors:
+        names |= _OF_AGENTS
+    return names, frozenset(name for name in _COMMON if name.lower() not in names)
+
+
 class DecidingHeaders:
     """Collects headers by their names in lower case: `first` has the first line of each name, and
     `repeated` the others.
@@ -65,12 +79,8 @@ class DecidingHeaders:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._names = DECIDING | {policy.proxies.header}
-        if policy.domains:
-            self._names |= _OF_PAGES
-        if policy.tells_visitors:
-            self._names |= _OF_AGENTS
-        self._dropped = frozenset(name for name in _COMMON if name.lower() not in self._names)
+        asked = policy.proxies.header, bool(policy.domains), policy.tells_visitors
+        self._names, self._dropped = _wanted_and_dropped(*asked)
         self.first: dict[bytes, bytes] = {}
         self.repeated: list[tuple[bytes, bytes]] = []
         self.peculiar: list[bytes] = []

@@ -23,7 +23,7 @@ _MAPPED = bytes(10) + b"\xff\xff"
 FORWARDED_FOR = b"x-forwarded-for"
 # RFC 7239, whose entries name more than addresses.
 FORWARDED = b"forwarded"
-_FOR = re.compile(r'(?i)(?:^|[,;])\s*for\s*=\s*(?:"([^"]*)"|([^,;\s"]*))')
+_FOR = re.compile(r'(?i)(?:^|;)\s*for\s*=\s*"?([^";\s]*)')
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
 # Of an IPv6 address that ends in an IPv4 one.
 _LONGEST_ADDRESS = 45
@@ -134,10 +134,10 @@ class Proxies:
         The header is read from the right, because every proxy appends: everything left of the first
         untrusted address is only that client's claim.
         """
-        text = forwarded.decode("latin-1")
+        hops = forwarded.decode("latin-1").split(",")
         if self.header == FORWARDED:
-            text = ",".join(quoted or plain for quoted, plain in _FOR.findall(text))
-        hops = text.split(",")
+            # Each by itself: a quotation mark that a client leaves open hides no proxy's entry.
+            hops = [found[1] if (found := _FOR.search(hop)) else "" for hop in hops]
         while hops:
             hop = hops.pop().strip()
             if not hop:

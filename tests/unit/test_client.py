@@ -56,6 +56,10 @@ def test_the_address_is_the_nearest_that_is_no_trusted_proxy(
         ("Forwarded", "for=203.0.113.9, for=198.51.100.1, for=10.0.0.1", "198.51.100.1"),
         ("Forwarded", "by=203.0.113.9;host=a.example", "127.0.0.1"),
         ("Forwarded", "for=", "127.0.0.1"),
+        # A client's own entry, before the proxy's, hides that by no quotation mark.
+        ("Forwarded", 'for="203.0.113.9, for=198.51.100.1', "198.51.100.1"),
+        ("Forwarded", 'for="203.0.113.9, by=10.0.0.1;for="[2001:db8::7]"', "2001:db8::7"),
+        ("Forwarded", 'host="a,for=203.0.113.9", for="[2001:db8::7]:80";by="x"', "2001:db8::7"),
         ("Forwarded", 'for="' + "x" * 500, "127.0.0.1"),
         ("Forwarded", "before=198.51.100.1", "127.0.0.1"),
     ],

@@ -181,3 +181,4 @@ def test_without_a_file_descriptor_an_error_is_told_in_english(
     values = {"wait": timedelta(minutes=5), "number": 3}
     text = "Try again {wait}; {number} are left"
     assert translate(text, values, "de") == "Try again 0:05:00; 3 are left"
+    assert translate("path needs {a}", {}, "de") == "path needs {a}"

@@ -1,4 +1,4 @@
-"""The sender of a request: token and site; proxies.py has its address."""
+"""The sender of a request: token and site; netaddr.py finds its address."""
 
 import re
 from collections.abc import Mapping, Sequence

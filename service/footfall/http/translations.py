@@ -32,7 +32,7 @@ def translate(text: str, values: Mapping[str, object], language: str) -> str:
         return _translated(text, values, _known(language))
     except OSError:
         # No file descriptor is left to read the language: the reader gets an answer all the same.
-        return text.format_map(values)
+        return text.format_map(values) if values else text
 
 
 def _translated(text: str, values: Mapping[str, object], name: str) -> str:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...driver.script_calls import Rate
-from ...errors import CaptchaFailed, CaptchaUnavailable
+from ...errors import CaptchaFailed
 from ...limits.buckets import Bucket, TokenBuckets
 from ...limits.clients import pool_client_of
 from ...limits.pool import Pool
@@ -95,13 +95,8 @@ class Captcha:
         made = await attempts.prove(self._buckets, caller)
         if not proof.token:
             raise CaptchaFailed()
-        try:
-            async with self._pool.turn(pool_client_of(caller)):
-                is_passed = await verifier.is_passed(proof.token, caller.address)
-        except CaptchaUnavailable:
-            # That is not the reader's fault.
-            made.give_back()
-            raise
+        async with self._pool.turn(pool_client_of(caller)):
+            is_passed = await verifier.is_passed(proof.token, caller.address)
         if not is_passed:
             raise CaptchaFailed()
         made.give_back()

@@ -13,7 +13,6 @@ from .console import log_settings, remember_data
 
 log = logging.getLogger(__package__)
 
-
 json_option = click.option("--json", "is_json", is_flag=True, help="Print a JSON object.")
 
 

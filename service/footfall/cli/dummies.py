@@ -2,17 +2,16 @@
 whether they know this service. Nothing is stored there."""
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
 
 from ..app import providers_of
 from ..config import BadSettings, Settings
 from ..errors import ServiceError
 from ..notify.notification import Failed
+from ..notify.spam_checkers import Akismet
+from ..outside.captcha import Verifier
 
-if TYPE_CHECKING:
-    from ..outside.captcha import Verifier
-
-DUMMY = "footfall-doctor"
+# The field of requests that has the token, of the setting that names who verifies it.
+CAPTCHAS = {"TURNSTILE_URL": "turnstile", "RECAPTCHA_V3_URL": "recaptchaV3"}
 
 
 async def fault(name: str, settings: Settings) -> str | None:
@@ -26,19 +25,9 @@ async def fault(name: str, settings: Settings) -> str | None:
 
 
 def _asked(name: str, settings: Settings) -> Awaitable[str] | None:
-    if name in ("TURNSTILE_URL", "RECAPTCHA_V3_URL"):
-        from ..outside.captcha import Verifier
-
-        return _captcha(Verifier(settings.captcha_field, *settings.captcha_service))
+    # Of two captchas only one is in use.
+    if name in CAPTCHAS and CAPTCHAS[name] == settings.captcha_field:
+        return Verifier(settings.captcha_field, *settings.captcha_service).fault()
     if name == "AKISMET_URL":
-        from ..notify.spam_checkers import Akismet
-
         return Akismet(settings.akismet_key, settings.akismet_url).fault(settings.site_url)
     return providers_of(settings).fault(name)
-
-
-async def _captcha(verifier: "Verifier") -> str:
-    from ..outside.captcha import ADVICE, fault_of
-
-    code = fault_of(await verifier.ask(DUMMY))
-    return f"it answers {code}: {ADVICE}" if code else ""

@@ -10,6 +10,7 @@ from ..telemetry.faults import Faults
 # What they answer if this service's own part is wrong, and no visitor can pass.
 OUR_FAULTS = {"missing-input-secret", "invalid-input-secret", "bad-request"}
 ADVICE = "nobody can pass the captcha; check its secret"
+NO_TOKEN = "footfall-doctor"
 # reCAPTCHA's scores go from 0 for a robot to 1; its makers advise half of that.
 LEAST_SCORE = 0.5
 
@@ -31,17 +32,22 @@ class Verifier:
     async def is_passed(self, token: str, address: str) -> bool:
         """Is this captcha token valid? Raises CaptchaUnavailable, also if the verifier answers
         something that is no verdict on the token."""
-        answer = await self.ask(token, address)
+        answer = await self._answer(token, address)
         if answer.get("success") is not True:
-            if fault := fault_of(answer):
+            if fault := _fault_of(answer):
                 self._faults.tell(fault, ADVICE)
                 raise CaptchaUnavailable()
             return False
         score = answer.get("score", 1)
         return isinstance(score, (int, float)) and score >= LEAST_SCORE
 
-    async def ask(self, token: str, address: str = "") -> Mapping[str, Any]:
-        """The verifier's answer. Raises CaptchaUnavailable."""
+    async def fault(self) -> str:
+        """What it says of this service, about a token that is none; "" if it knows the secret.
+        Raises CaptchaUnavailable."""
+        code = _fault_of(await self._answer(NO_TOKEN, ""))
+        return f"it answers {code}: {ADVICE}" if code else ""
+
+    async def _answer(self, token: str, address: str) -> Mapping[str, Any]:
         from .fetch import post_form  # imported with the first comment that needs a captcha
 
         fields = {"secret": self.secret, "response": token, "remoteip": address}
@@ -56,7 +62,7 @@ class Verifier:
         return answer
 
 
-def fault_of(answer: Mapping[str, Any]) -> str:
+def _fault_of(answer: Mapping[str, Any]) -> str:
     """The code of a fault that is this service's own; "" if it is the visitor's."""
     codes = answer.get("error-codes")
     named = {code for code in codes if isinstance(code, str)} if isinstance(codes, list) else ()

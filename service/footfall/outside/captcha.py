@@ -10,7 +10,7 @@ from ..telemetry.faults import Faults
 # What they answer if this service's own part is wrong, and no visitor can pass.
 OUR_FAULTS = {"missing-input-secret", "invalid-input-secret", "bad-request"}
 ADVICE = "nobody can pass the captcha; check its secret"
-NO_TOKEN = "footfall-doctor"
+DUMMY = "footfall-doctor"
 # reCAPTCHA's scores go from 0 for a robot to 1; its makers advise half of that.
 LEAST_SCORE = 0.5
 
@@ -44,7 +44,7 @@ class Verifier:
     async def fault(self) -> str:
         """What it says of this service, about a token that is none; "" if it knows the secret.
         Raises CaptchaUnavailable."""
-        code = _fault_of(await self._answer(NO_TOKEN, ""))
+        code = _fault_of(await self._answer(DUMMY, ""))
         return f"it answers {code}: {ADVICE}" if code else ""
 
     async def _answer(self, token: str, address: str) -> Mapping[str, Any]:

@@ -40,10 +40,11 @@ def import_errors_as_messages() -> Iterator[None]:
 
 @contextlib.contextmanager
 def saying_so_far(shown: contextlib.ExitStack, stored: Callable[[], str]) -> Iterator[None]:
-    """At an interruption, what is `stored`, once what is `shown` has been taken away."""
+    """At an interruption, what is known to be `stored`, once what is `shown` has been taken away:
+    what was on its way may be stored, too."""
     try:
         yield
     except KeyboardInterrupt:
         shown.close()
-        aside(f"stored so far: {stored()}")
+        aside(f"known to be stored: {stored()}")
         raise

@@ -140,7 +140,8 @@ def test_before_a_command_has_begun_a_signal_ends_it_without_a_word(
 
 
 def test_the_first_process_of_a_container_takes_in_orphans_and_passes_signals_on(own: Path) -> None:
-    inside = [program("bwrap"), "--unshare-pid", "--as-pid-1", "--dev-bind", "/", "/"]
+    inside = [program("bwrap"), "--unshare-pid", "--as-pid-1", "--die-with-parent"]
+    inside += ["--dev-bind", "/", "/"]
     served = Serving(own / "s", UDS=str(own / "u"))
     served.directory.mkdir()
     # A process whose parent ends: it is taken in by the first one, and then ends, too.
@@ -151,21 +152,33 @@ def test_the_first_process_of_a_container_takes_in_orphans_and_passes_signals_on
         stdout=subprocess.PIPE,
         text=True,
     ) as outer:
-        children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children")
-        wait_until(children.read_text, "the first process")
-        first = int(children.read_text().split()[0])
-        assert outer.stdout is not None
-        assert any("listens on" in line for line in outer.stdout)
-        wait_until((own / "ended").exists, "the orphan's end")
-        wait_until(lambda: zombies(first) == [], "nobody to be left")
-        os.kill(first, signal.SIGTERM)
-        output, _ = outer.communicate(timeout=60)
+        try:
+            children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children")
+            wait_until(children.read_text, "the first process")
+            first = int(children.read_text().split()[0])
+            assert outer.stdout is not None
+            assert any("listens on" in line for line in outer.stdout)
+            wait_until((own / "ended").exists, "the orphan's end")
+            wait_until(lambda: zombies(first) == [], "nobody to be left")
+            os.kill(first, signal.SIGTERM)
+            output, _ = outer.communicate(timeout=60)
+        finally:
+            # Or a failure would wait for it.
+            outer.kill()
     assert (outer.returncode, output.splitlines()[-1]) == (0, "Footfall has stopped")
 
 
 def zombies(pid: int) -> list[str]:
     names = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [name for name in names if "\nState:\tZ" in Path(f"/proc/{name}/status").read_text()]
+    return [name for name in names if is_zombie(name)]
+
+
+def is_zombie(name: str) -> bool:
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{name}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        # It was taken in since it was listed.
+        return False
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -1,9 +1,9 @@
 """Carries deploy/Dockerfile out without a container engine: every step for real, in a sandbox.
 
 bubblewrap gives each step its own root, in which this machine's system directories are mounted
-read-only: these, and the Python that runs the tests, replace the base image. Packages of the
-distribution are this machine's, too. A step or a flag that
-is not known here stops the build, so that none is ignored.
+read-only: these replace the base image and the distribution's packages, of which Python is the one
+that runs the tests. A step or a flag that is not known here stops the build, so that none is
+ignored.
 """
 
 import contextlib
@@ -36,13 +36,21 @@ STOP_SECONDS = 60
 SYSTEM = ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin")
 # Variables by which pip finds its registry, and certificates that this machine trusts.
 KEPT = re.compile(r"PIP_.*|SSL_CERT_FILE|https?_proxy|no_proxy", re.IGNORECASE)
-# A step that installs packages, each of which brings a program with its name; and what replaces one
-# on a machine whose distribution has no such package.
+# A step that installs packages, the program that each brings, and what replaces it here.
 INSTALL = re.compile(
-    r"apt-get update && apt-get install --yes --no-install-recommends ([\w -]+?)\s+"
+    r"apt-get update && apt-get install --yes --no-install-recommends\s+([\w -]+?)\s+"
     r"&& rm -rf /var/lib/apt/lists/\*"
 )
-STAND_INS = {"valkey-server": ("redis-server",)}
+PACKAGES = {
+    "ca-certificates": "",
+    "python3": "python3",
+    "python3-venv": "python3",
+    "valkey-server": "valkey-server",
+}
+STAND_INS = {
+    "python3": (str(Path(sys.base_prefix, "bin", "python3").resolve()),),
+    "valkey-server": ("valkey-server", "redis-server"),
+}
 FLAG = re.compile(r"--([\w-]+)=(\S+)\s+")
 # Settings of the user who runs the steps; what pip is told of registries is the machine's.
 HOME = "/home"
@@ -67,9 +75,7 @@ class Stage:
 
     @classmethod
     def on_base(cls, root: Path) -> "Stage":
-        interpreter = Path(sys.base_prefix, "bin", "python3").resolve()
         (root / "base").mkdir(parents=True)
-        (root / "base" / "python").symlink_to(interpreter)
         for name in (*SYSTEM, sys.base_prefix, "/proc", "/dev", "/tmp", PIP_CONFIG):
             Path(f"{root}{name}").mkdir(parents=True, exist_ok=True)
         return cls(root, {"PATH": "/base:/usr/local/bin:/usr/bin:/bin", "HOME": HOME})
@@ -156,9 +162,9 @@ class Build:
 
     def _run(self, value: str, flags: Mapping[str, str]) -> None:
         if installed := INSTALL.fullmatch(value):
-            for name in installed[1].split():
-                there = program(name, *STAND_INS.get(name, ()))
-                self._inside(f"/base/{name}").symlink_to(there)
+            for package in installed[1].split():
+                if name := PACKAGES[package]:
+                    self._inside(f"/base/{name}").symlink_to(program(*STAND_INS[name]))
             return
         home = Path.home() / ".config" / "pip"
         options = ["--bind", str(self.image.root), "/", "--tmpfs", "/tmp", "--cap-add", "ALL"]

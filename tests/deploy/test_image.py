@@ -38,6 +38,7 @@ def test_it_runs_as_nobody_special(image: Stage, volumes: Volumes) -> None:
         assert (facts["Uid"], facts["Gid"], int(facts["CapEff"], 16)) == ("10001", "10001", 0)
         inside = Path("/proc", str(container.init), "root")
         assert (inside / "opt/footfall/bin/python").is_symlink()
+        assert [path.name for path in (inside / "opt").iterdir()] == ["footfall"]
         assert not (inside / "opt/footfall/bin/pip").exists()
 
 

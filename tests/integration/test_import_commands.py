@@ -54,8 +54,8 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
     [
         ('{"url": "/vain", "time": "many"}', "every row was refused"),
         ('{"url": "/vain", "comment": "", "nick": "Ann"}', "every row was refused"),
-        ('{"url": "/vain", "time": 0}', "the file has nothing to import"),
-        ("[]", "the file has nothing to import"),
+        ('{"url": "/vain", "time": 0}', "the file has no object or row to import"),
+        ("[]", "the file has no object or row to import"),
     ],
 )
 def test_an_import_that_takes_nothing_fails(served: Serving, content: str, said: str) -> None:
@@ -99,7 +99,7 @@ def test_rows_without_a_date_are_refused_or_as_old_as_the_file(served: Serving) 
     [
         (["nowhere.json"], "there is no file nowhere.json"),
         (["{png}"], "the format is unknown"),
-        (["{png}", "--format", "nonsense"], "use --format with one of isso, disqus"),
+        (["{png}", "--format", "nonsense"], "use --format with one of isso, valine"),
         (["{cut}"], "nothing was imported from"),
         (["{cut}", "--map", "comment"], "--map takes pairs"),
         (["{cut}", "--utc-offset", "noon"], "is not an offset such as"),

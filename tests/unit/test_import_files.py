@@ -22,7 +22,7 @@ from footfall.transfer.archives import members
 from footfall.transfer.formats import chosen, guess, named
 from footfall.transfer.json_bytes import MAX_DEPTH
 from footfall.transfer.report import ImportReport
-from footfall.transfer.rows import CommentRow, CounterRow, ImportRow, Refusal
+from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
 from footfall.transfer.values import moment, path_of, text, truth, zone_of
 from tests.support.importing import DATA
@@ -136,6 +136,70 @@ LEANCLOUD = {
     "Counter.0.jsonl": HEAD + b'{"objectId":"2","url":"/a/","time":12,"xid":"/a/"}\n',
 }
 NOBODYS = {"__MACOSX/x": b"\0\1", ".DS_Store": b"\0", "empty.json": b"", "notes.md": b"hello"}
+
+
+def class_file(name: str, *lines: str) -> bytes:
+    head = {"type": "Class", "class": name}
+    return "\n".join([f"#filetype:JSON-streaming {json.dumps(head)}", *lines, ""]).encode()
+
+
+def test_an_archive_of_leancloud_has_classes_without_objects_and_of_others(tmp_path: Path) -> None:
+    markdown = {"objectId": "1", "url": "/a/", "comment": "*hi*", "status": "approved"}
+    files = {
+        "_Role.0.jsonl": class_file("_Role"),
+        "_User.0.jsonl": class_file("_User", '{"objectId":"7","username":"ann"}'),
+        "Comment.0.jsonl": class_file("Comment"),
+        "Comment.1.jsonl": class_file("Comment", json.dumps(markdown)),
+        "Counter.0.jsonl": class_file("Counter", '{"objectId":"2","url":"/a/","time":12}'),
+        "Users.0.jsonl": class_file("Users", '{"objectId":"3","display_name":"Ann"}'),
+    }
+    rows, report = list[ImportRow](), ImportReport()
+    with members(Source(made(tmp_path, "x.zip", packed("zip", files)))) as sources:
+        format, sources = chosen(sources, report)
+        for source in sources:
+            rows += format.read(source)
+    assert format.name == "valine"
+    own, comment, counter, account = rows
+    assert isinstance(own, Refusal)
+    assert own.why == "is LeanCloud's own class _User, which has neither comments nor counters"
+    assert isinstance(comment, CommentRow)
+    # Waline's, by its status.
+    assert (comment.text, comment.is_html) == ("*hi*", False)
+    assert counter == CounterRow("/a/", "time", 12)
+    assert isinstance(account, AccountRow)
+    assert account.nick == "Ann"
+
+
+@pytest.mark.parametrize("chunk", [7, 1 << 17])
+@pytest.mark.parametrize(
+    "content",
+    [
+        class_file("Comment"),
+        class_file("Comment").strip(),
+        b"#filetype:JSON-streaming;version=1.0;class=Counter\r\n",
+        b"\n\n" + class_file("_Role"),
+        class_file("Counter", "[]"),
+        class_file("Counter", '{"results": []}'),
+    ],
+)
+def test_a_class_of_leancloud_without_objects_has_no_rows(
+    content: bytes, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CHUNK_BYTES", chunk)
+    assert read(made(tmp_path, "x", content)) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[{"url":"/a/","time":12}]',
+        '{"results":[{"url":"/a/","time":12}]}',
+        '\n{"url":"/a/","time":12}',
+    ],
+)
+def test_any_form_of_json_may_follow_leanclouds_first_line(content: str, tmp_path: Path) -> None:
+    path = made(tmp_path, "x", class_file("Counter", content))
+    assert read(path) == [CounterRow("/a/", "time", 12)]
 
 
 @pytest.mark.parametrize("chunk", [7, 1 << 17])

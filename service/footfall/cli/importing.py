@@ -38,7 +38,7 @@ MAX_SHOWN = 20
 # Why an import has failed that was carried out: whether there was anything in the file.
 _NOTHING = {
     True: "nothing was imported: every row was refused",
-    False: "nothing was imported: the file has nothing to import",
+    False: "nothing was imported: the file has no object or row to import",
 }
 
 

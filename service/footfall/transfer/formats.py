@@ -31,11 +31,13 @@ class Format(NamedTuple):
     signs: tuple[bytes, ...]
 
 
-# Ignores leading white space.
+# A line of comment may precede it.
 _JSON = rb"\A(#.*\n\s*)?[\[{]"
 # The first format whose signs are found counts, so the most certain ones come first.
 FORMATS = (
     Format("isso", "Isso's database", isso.read, (rb"\ASQLite format 3\0",)),
+    # Says itself what it is, also of a class without objects.
+    Format("valine", "Valine and LeanCloud", valine.read, (valine.HEAD,)),
     Format("disqus", "Disqus", disqus.read, (rb"\A<", rb"<disqus\b")),
     Format("wordpress", "WordPress", wordpress.read, (rb"\A<", rb"wordpress\.org/export/")),
     Format("waline", "Waline's archive", waline.read, (_JSON, rb'"type"\s*:\s*"waline"')),
@@ -69,7 +71,7 @@ FORMATS = (
         "valine",
         "Valine and LeanCloud",
         valine.read,
-        (_JSON, rb'#filetype:JSON-streaming|"(ACL|isSpam|mailMd5|__type)"\s*:'),
+        (_JSON, rb'"(ACL|isSpam|mailMd5|__type)"\s*:'),
     ),
     Format("twikoo", "Twikoo", twikoo.read, (_JSON, rb'"time"\s*:', rb'"created"\s*:')),
     Format("ndjson", "JSON with Waline's names", tabular.read_json, (_JSON,)),

@@ -20,8 +20,8 @@ LIST, RESULTS, SEQUENCE = "item", "results.item", ""
 # A list in the first object, as in {"results": [
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[')
 _LONG_NUMBER = re.compile(rb"\d{19}")
-# LeanCloud's files may start with this line.
-_COMMENT = re.compile(rb"\A#[^\n]*\n")
+# LeanCloud's files start with this line, and are nothing else for a class without objects.
+_COMMENT = re.compile(rb"\A\s*#[^\n]*\n?")
 
 Record = dict[str, Any]
 LocatedRecord = tuple[str, Record]
@@ -38,12 +38,14 @@ def objects(source: Source, prefix: str | None = None) -> Iterator[LocatedRecord
     """Each object with the words that name its place: those below `prefix`, in ijson's notation, or
     those of whatever list the file is. Raises Damaged."""
     head = _COMMENT.sub(b"", source.head(), count=1).lstrip()
+    if not head:
+        return
     if prefix is None and _is_one_a_line(head):
         yield from _of_lines(source)
         return
     if prefix is None:
         prefix = LIST if head.startswith(b"[") else RESULTS if _RESULTS.match(head) else SEQUENCE
-    chunks = source.chunks()
+    chunks = _without_comment(source.chunks())
     if prefix == SEQUENCE and _has_commas(head):
         chunks, prefix = chain([b"["], chunks, [b"]"]), LIST
     try:
@@ -53,6 +55,16 @@ def objects(source: Source, prefix: str | None = None) -> Iterator[LocatedRecord
             yield _object(f"row {number}", value)
     except ijson.JSONError as error:
         raise Damaged(f"it is not complete JSON: {str(error).splitlines()[0][:200]}") from error
+
+
+def _without_comment(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    first = b""
+    for chunk in chunks:
+        first += chunk
+        if b"\n" in first.lstrip():
+            break
+    yield _COMMENT.sub(b"", first, count=1)
+    yield from chunks
 
 
 def _has_commas(head: bytes) -> bool:

@@ -1,18 +1,37 @@
-"""Valine's comments and counters, as LeanCloud exports them: a list, {"results": […]}, or one
-object a line; comments in HTML."""
+"""Classes of LeanCloud: Valine's comments in HTML, counters, and what Waline stored there.
 
+They come as a list, {"results": […]}, or one object a line below a line that names the class.
+"""
+
+import re
 from collections.abc import Iterable
 from functools import partial
+from itertools import islice
 
 from .fields import Record
-from .json_rows import rows
-from .rows import CommentRow, ImportRow, ImportRows
+from .json_rows import objects, rows
+from .rows import CommentRow, ImportRow, ImportRows, Refusal
 from .source import Source
 from .values import html_block
-from .waline import comment, counters
+from .waline import comment, counters, rows_of
+
+# As LeanCloud's exports have it, and as older ones and `footfall import leancloud` write it:
+# #filetype:JSON-streaming {"type":"Class","class":"Comment"}
+# #filetype:JSON-streaming;version=1.0;class=Comment
+HEAD = rb"\A#filetype:JSON-streaming"
+_CLASS = re.compile(HEAD + rb"""[^\n]*\bclass["']?\s*[:=]\s*["']?(\w{1,64})""")
+# Waline's class of accounts; LeanCloud's own start with an underscore.
+_ACCOUNTS, _OWN = "Users", "_"
 
 
 def read(source: Source) -> ImportRows:
+    head = _CLASS.search(source.head(1024))
+    name = head[1].decode() if head else ""
+    if name.startswith(_OWN):
+        why = f"is LeanCloud's own class {name}, which has neither comments nor counters"
+        return iter([Refusal("comments", source.name, why) for _ in islice(objects(source), 1)])
+    if name == _ACCOUNTS:
+        return rows(source, partial(rows_of, source, "accounts"))
     return rows(source, partial(_rows, source))
 
 
@@ -22,4 +41,5 @@ def _rows(source: Source, where: str, record: Record) -> Iterable[ImportRow]:
 
 def _comment(source: Source, record: Record) -> CommentRow:
     row = comment(source, record)
-    return row._replace(text=html_block(row.text), is_html=True)
+    # Only Waline's comments have a status, and they are Markdown.
+    return row if record.get("status") else row._replace(text=html_block(row.text), is_html=True)

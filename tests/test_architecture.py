@@ -38,7 +38,7 @@ ALLOWED = {
     "config": {"environment", "model", "netaddr", "outbox_settings", "pages", "patterns"}
     | {"setting_texts", "values"},
     "outbox_settings": {"environment", "notify", "setting_texts", "values"},
-    "notify": {"model", "outbox_settings", "plurals", "render", "telemetry"},
+    "notify": {"markup", "model", "outbox_settings", "plurals", "render", "telemetry"},
     "advice": {"config", "environment", "patterns", "unsupported_settings"},
     "render": {"markup", "model"},
     "driver": {"callbacks", "errors", "model", "plurals", "telemetry"},
@@ -116,6 +116,7 @@ ALLOWED = {
         "model",
         "pages",
         "plurals",
+        "render",
         "store",
     },
     "app": {

@@ -1,7 +1,9 @@
-"""Makes nicks, links and URLs safe that published clients write into HTML without escaping.
+"""Makes names, links and URLs safe that published clients write into HTML without escaping, and
+that people take for what they see.
 
 Their widget of recent comments writes `<a href="${url}">${nick}</a>`, their list of authors
-`<a href="${link}">`: so none of the three may end an attribute, start a tag or run a script.
+`<a href="${link}">`: so none of the three may end an attribute, start a tag or run a script. Nor
+may a name turn the text around it, or hide a character by which it differs from another one.
 """
 
 import re
@@ -15,13 +17,63 @@ _INVISIBLE = re.compile(r"[\s\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2
 _UNSAFE = str.maketrans(
     {'"': "%22", "'": "%27", "<": "%3C", ">": "%3E", "`": "%60"} | {chr(n): None for n in range(32)}
 )
-_NO_TAGS = str.maketrans("", "", "<>")
 _NEVER_IN_A_URL = re.compile(r'[<>"\x00-\x1f\x7f-\x9f\u2028\u2029]')
 
 
-def safe_nick(nick: str) -> str:
-    """The nick without < and >."""
-    return nick.translate(_NO_TAGS)
+# What shows nothing: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt), controls,
+# annotations, and two characters that are drawn as blanks.
+_UNSEEN = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d159"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_HIDES = re.compile(f"[{_UNSEEN}]")
+# Scripts whose letters are written with joiners in between, and emoji.
+_JOINED = "\u0600-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+# Such characters where they change what is seen: joiners, forms of emoji and of Chinese characters,
+# flags of regions.
+_SHAPES = (
+    f"(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
+    "|(?<=[#*0-9\xa9\xae\u2010-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
+    "|(?<=[\u1820-\u18aa])[\u180b-\u180d]"
+    "|(?<=[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+    "|(?<=\U0001f3f4)[\U000e0020-\U000e007f]+"
+)
+_KEPT_OR_NOT = re.compile(f"({_SHAPES})|[{_UNSEEN}<>]")
+# Line breaks and tabs are blanks; a blank that Braille has is one, too.
+_BLANKS = re.compile(r"[\s\u2028\u2029\u2800]+")
+# More marks on one letter than any script writes cover the lines around a name.
+MAX_MARKS = 4
+_MARKS = ("Mn", "Me")
+
+
+def shown_name(written: str) -> str:
+    """The name as it is seen: without < and >, line breaks, characters that show nothing, and those
+    that turn the text around them. "" if it shows nothing."""
+    shown = _KEPT_OR_NOT.sub(lambda match: match[1] or "", _BLANKS.sub(" ", written))
+    name = " ".join(shown.split())
+    if name.isascii():
+        return name
+    return "" if is_blank(name) else _with_few_marks(name)
+
+
+def _with_few_marks(name: str) -> str:
+    kept, marks = list[str](), 0
+    for character in name:
+        marks = marks + 1 if category(character) in _MARKS else 0
+        if marks <= MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def without_unseen(text: str) -> str:
+    """The text without the characters that show nothing."""
+    return _HIDES.sub("", text)
+
+
+def is_blank(text: str) -> bool:
+    """Does it show nothing?"""
+    return not _HIDES.sub("", text).strip()
 
 
 def safe_link(text: str) -> str:
@@ -61,7 +113,7 @@ def _is_port(text: str, scheme: re.Match[str]) -> bool:
 
 # Control and format characters, including those that reverse text; halves of surrogate pairs; line
 # separators.
-_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_ENCODED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def visible(text: str) -> str:
@@ -73,13 +125,9 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        quote(character, errors="replace") if _is_unseen(character) else character
+        quote(character, errors="replace") if category(character) in _ENCODED else character
         for character in text
     )
-
-
-def _is_unseen(character: str) -> bool:
-    return category(character) in _UNSEEN
 
 
 def shortened(text: str, most: int) -> str:

@@ -163,3 +163,28 @@ async def plant(site: Site, nick: str, path: str) -> str:
                 named = orjson.dumps(nick).replace(b"<", b"\\u003c")
                 await client.hset(key, id, body.replace(b'"marker-of-nick"', named))
     return id
+
+
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("\u202enimda", "nimda"),
+        ("admin\u200b", "admin"),
+        ("ad\u2066min\u2069", "admin"),
+        ("a\r\nBcc: b", "a Bcc: b"),
+        ("\u200b", None),
+    ],
+)
+async def test_a_name_is_what_is_seen_of_it(site: Site, written: str, seen: str | None) -> None:
+    """Who: an author. What: takes a name that runs backwards, ends in a character that nobody sees,
+    or has a line break. Instead: only what is seen of it is stored, of readers, of accounts and of
+    badges; a name that shows nothing is none."""
+    await site.post("hello", nick=written)
+    (comment,) = (await site.page())["data"]
+    assert (comment["nick"] or None) == seen
+    feed = await site.get("/api/comment/rss", format="json")
+    assert feed["items"][0]["title"] == f"{seen or 'Anonymous'} commented on /p"
+    applicant = {"display_name": written, "email": "x@mail.example", "password": "correct horse 1"}
+    answer = await site.send("POST", "/api/user", applicant)
+    refused = {"display_name": "display_name can not be blank"}
+    assert answer["errmsg"] == ("" if seen else refused)

@@ -329,6 +329,70 @@ async def test_an_administrator_is_exempt_but_starts_a_cooldown(make_site: Sites
     )
 
 
+BLANK = (
+    "   ",
+    "\n\n",
+    "\u3000",
+    "\u200b\u200b",
+    "\u2800",
+    "\u3164",
+    "\xad",
+    "<!-- x -->",
+    "<script>x</script>",
+    "<b></b>",
+    "<p>\u200b</p>",
+    "&nbsp;",
+    "&#8203;",
+    "[](x)",
+    "- ",
+    "> ",
+    "<img>",
+    "[a]: https://a.example",
+)
+
+
+@pytest.mark.parametrize("text", BLANK)
+async def test_a_comment_of_which_nothing_is_seen_is_refused(site: Site, text: str) -> None:
+    refused = {"errno": 1001, "errmsg": {"comment": "comment can not be blank"}}
+    own = (await site.post("seen", by=BOB))["objectId"]
+    body = {"comment": text, "url": "/p"}
+    for by in (None, BOB, ADMIN):
+        assert await site.send("POST", "/api/comment", body, by=by) == refused
+    for by in (BOB, ADMIN):
+        edit = {"comment": text}
+        assert await site.send("PUT", f"/api/comment/{own}", edit, by=by) == refused
+    assert await site.texts() == ["seen"]
+
+
+@pytest.mark.parametrize(
+    "text", ["![](https://a.example/x.png)", "---", "$x$", "`a`", "\u2764\ufe0f", "<hr>", "\u0301"]
+)
+async def test_a_comment_need_not_have_letters(site: Site, text: str) -> None:
+    assert await site.post(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ca**si**no",
+        "c&#97;sino",
+        "[cas](x)ino",
+        "ca<b></b>sino",
+        "\u8d4c<!-- -->\u535a",
+        "\u8d4c\u200b\u535a",
+        "\u8d4c\u3164\u535a",
+        "cas\u034fino",
+        "cas\ufe0fino",
+        "cas\U000e0041ino",
+        "\uff43\uff41\uff53\uff49\uff4e\uff4f",
+    ],
+)
+async def test_a_forbidden_word_is_what_readers_see(make_site: Sites, text: str) -> None:
+    site = await make_site(FORBIDDEN_WORDS="casino,\u8d4c\u535a")
+    await site.post(text)
+    assert await site.texts() == []
+
+
 async def test_a_forbidden_word_makes_spam_that_nobody_but_administrators_see(
     make_site: Sites,
 ) -> None:

@@ -214,7 +214,7 @@ async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path:
     assert found["4"] == "has no text"
     assert "COMMENT_LENGTH" in found["5"]
     assert [json.loads(line)["why"].split(":")[0] for line in lines if b'"row":"1"' in line] == [
-        "has a name with < or >",
+        "has a name with characters that no name may contain",
         "has a mail of more than 254 characters",
         "has an unsafe link",
         "has a user agent of more than 1024 characters",

@@ -13,7 +13,7 @@ from ..comments.rules import banning
 from ..config import Settings
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
-from ..markup import safe_nick
+from ..markup import shown_name
 from ..model import MODERATORS, Account, Credentials, Role
 from ..site import Accounts, Comments
 from .commands import Group
@@ -62,7 +62,7 @@ def list_(is_json: bool) -> None:
 @click.option("--administrator", "is_administrator", is_flag=True, help="Create an administrator.")
 def add(mail: str, nick: str | None, is_administrator: bool) -> None:
     """Create an account and print a link to set its password, valid once for a day."""
-    nick = safe_nick(nick or mail.partition("@")[0])
+    nick = shown_name(nick or mail.partition("@")[0])
     if not is_mail(mail) or len(mail) > MAX_MAIL:
         raise click.ClickException(f"{mail!r} is not an email address")
     if not nick or len(nick) > MAX_NICK:

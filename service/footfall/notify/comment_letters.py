@@ -6,6 +6,7 @@ A comment that is not public is quoted as plain text, without HTML and without a
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..markup import shown_name
 from ..model import Comment, Status
 from ..render.links import pictures_as_links
 from ..render.page_address import page_address, page_path
@@ -143,7 +144,8 @@ def _one_line(text: str) -> str:
 
 
 def _nick(words: Words, comment: Comment) -> str:
-    return comment.nick or words.say("nobody")
+    # Accounts and comments may be older than the rule for names.
+    return shown_name(comment.nick or "") or words.say("nobody")
 
 
 def _page(comment: Comment, site_url: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from orjson import Fragment
 
-from ..comments.api.comments import NO_TEXT
+from ..comments.api.comments import NEEDED_TEXT
 from ..comments.api.moderation import ACTION, ONE_SEEN, action_of, outcome
 from ..comments.rules import replies as domain
 from ..http.params import MAX_ID, MAX_UA, RawRequest
@@ -15,12 +15,10 @@ from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
-from ..table.fields import COMMENT_LENGTH, Fields, FieldValues, Text
+from ..table.fields import Fields, FieldValues, Text
 from ..table.prefixes import UI
 from ..table.schemas import A_COMMENT, CHANGE, TEXT, AnswerSchema, map_of, object_of
 from ..table.who import MODERATOR
-
-_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ REPLY = Fields(
     Reply.of,
     (
         Text("pid", "The comment that is answered", MAX_ID, required="pid can not be blank"),
-        _TEXT,
+        NEEDED_TEXT,
         Text("ua", "What the author's browser calls itself", MAX_UA, None),
         ONE_SEEN,
         ACTION,
@@ -71,7 +69,7 @@ def _text(values: FieldValues, request: RawRequest, context: ParseContext) -> st
     return text
 
 
-PREVIEW = Fields(_text, (_TEXT,))
+PREVIEW = Fields(_text, (NEEDED_TEXT,))
 
 
 async def preview(comments: Comments, text: str, caller: Caller) -> JsonObject:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..markup import shown_name
 from .page_address import page_address
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Feed:
 
 def item(comment: Mapping[str, Any], site_url: str) -> Item:
     """Of a comment as answers show it outside its page."""
-    nick = _clean(comment["nick"] or "Anonymous")[:MAX_NAME_CHARACTERS]
+    nick = _clean(shown_name(comment["nick"] or "") or "Anonymous")[:MAX_NAME_CHARACTERS]
     return Item(
         comment["objectId"],
         f"{page_address(comment['url'], site_url)}#{comment['objectId']}",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import unescape
 from urllib.parse import unquote
 
+from ..markup import is_blank, without_unseen
 from .links import linked
 
 # Between these, words stand apart: other tags may stand within a word.
@@ -15,6 +16,7 @@ _APART = re.compile(
     r"|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]*>"
 )
 _TAG = re.compile(r"<[^<>]*>")
+_SHOWN = re.compile(r"""<(?:hr\b|(?:audio|img|source|video)\b[^<>]*\ssrc=")""")
 
 
 def texts_of(source: str, html: str) -> Sequence[str]:
@@ -34,5 +36,9 @@ def plain(text: str) -> str:
     """The text by Unicode's normal form of what looks alike (NFKC), without what does not show."""
     if text.isascii():
         return text
-    normal = unicodedata.normalize("NFKC", text)
-    return "".join(each for each in normal if unicodedata.category(each) != "Cf")
+    return without_unseen(unicodedata.normalize("NFKC", text))
+
+
+def shows_nothing(html: str) -> bool:
+    """Does the HTML of a comment show neither text nor pictures, players or lines?"""
+    return not _SHOWN.search(html) and is_blank(unescape(_TAG.sub("", html)))

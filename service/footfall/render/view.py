@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ..markup import safe_nick, safe_url
+from ..markup import safe_url, shown_name
 from ..model import (
     BY_ACCOUNT,
     PARENT,
@@ -213,7 +213,7 @@ class View:
         if not any(map(person.__contains__, _SIGNS_OF_A_TAG)):
             return person
         fields = orjson.loads(b"{%b}" % person)
-        return _inner(fields | {"nick": fields["nick"] and safe_nick(fields["nick"])})
+        return _inner(fields | {"nick": fields["nick"] and shown_name(fields["nick"])})
 
     def _level(self, tally: bytes, live: Lookups) -> bytes:
         return b',"level":%d' % self.display.level(live.tallies.get(tally.decode(), 0))

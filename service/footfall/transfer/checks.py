@@ -11,8 +11,9 @@ from ..accounts.rules.passwords import BCRYPT_HASH
 from ..comments.rules.admission import Rules
 from ..counting.names import MAX_COUNT
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
-from ..markup import is_safe_url, safe_link, safe_nick
+from ..markup import is_blank, is_safe_url, safe_link, shown_name
 from ..model import MODERATORS
+from ..render.reading import shows_nothing
 from .rows import AccountRow, CommentRow, CounterRow
 
 # Hashes that logins can verify, and that are no slower than those made here: a hash that takes
@@ -44,7 +45,7 @@ def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -
     Raises Unusable."""
     if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
         raise Unusable("has no valid page", "url")
-    if not row.text.strip():
+    if shows_nothing(row.text) if row.is_html else is_blank(row.text):
         raise Unusable("has no text", "comment")
     _tell(row.notes, note)
     status = row.status
@@ -136,9 +137,9 @@ def _date(at: int | None, undated_ms: int | None, field: str, note: Note) -> int
 
 
 def nick(written: str, note: Note) -> str:
-    made = safe_nick(written)
-    if made != written:
-        note("has a name with < or >: they are left out")
+    made = shown_name(written)
+    if made != " ".join(written.split()):
+        note("has a name with characters that no name may contain: they are left out")
     return _cut("name", made, MAX_NICK, note)
 
 

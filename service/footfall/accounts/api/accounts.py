@@ -17,12 +17,11 @@ from ...http.params import (
     MAX_ID,
     MAX_LINK,
     MAX_MAIL,
-    MAX_NICK,
     MAX_PAGE,
     MAX_PAGE_SIZE,
     RawRequest,
 )
-from ...markup import safe_link, safe_nick
+from ...markup import safe_link
 from ...model import PUBLIC, ROLES, Account, Caller, Credentials, Role
 from ...render.view import DisplayOptions, View
 from ...site import Accounts, Comments
@@ -31,6 +30,7 @@ from ...table.answers import Data, JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integer, Text
+from ...table.names import Name
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
 from ..rules import accounts, attempts, mail_change, reauthentication, registration
 from ..rules.accounts import Changes
@@ -62,7 +62,7 @@ def _judge_link(link: str, context: ParseContext) -> str:
     return "" if safe_link(link) or not link.strip() else NO_LINK
 
 
-_NICK = Text("display_name", "The name", MAX_NICK)
+_NICK = Name("display_name", "The name")
 _MAIL = Text("email", "The mail", MAX_MAIL, check=_judge_mail)
 _PASSWORD = Text(
     "password",
@@ -78,7 +78,7 @@ NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
 
 def _applicant(values: FieldValues, request: RawRequest, context: ParseContext) -> Applicant:
     return Applicant(
-        nick=safe_nick(values["display_name"]),
+        nick=values["display_name"],
         mail=values["email"],
         password=values["password"],
         link=safe_link(values["url"]),
@@ -130,7 +130,7 @@ class Edit:
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
         # A blank name or address keeps the old one, as in Waline; null removes it.
         changes = Changes(
-            nick=safe_nick(values["display_name"]) or None,
+            nick=values["display_name"] or None,
             link=_changed_link(values["url"], request, "url"),
             avatar=_changed_link(values["avatar"], request, "avatar"),
             mail=values["email"] or None,
@@ -142,7 +142,7 @@ class Edit:
                 name for name in context.providers.known() if request.fields.get(name) == ""
             ),
         )
-        label = values["label"] and safe_nick(values["label"])
+        label = values["label"]
         return cls(request.id, changes, label, cast(Role, values["type"]) or None, proof_of(values))
 
 
@@ -156,7 +156,7 @@ EDIT = Fields(
         _PASSWORD,
         Given("2fa", "Blank: turn two-factor authentication off", {"const": ""}),
         Given("sessions", "Blank: end all other sessions", {"const": ""}),
-        Text("label", "The badge beside the name; only administrators change it", MAX_LABEL, None),
+        Name("label", "The badge beside the name; only administrators change it", MAX_LABEL, None),
         Choice("type", "The role; only administrators change it, for others", "", ROLES),
         *PROOF,
     ),

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from ...http.params import MAX_NICK, RawRequest
-from ...markup import safe_nick
+from ...markup import shown_name
 from ...model import Caller, Role
 from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Choice, Fields, FieldValues, Text
+from ...table.fields import Choice, Fields, FieldValues
+from ...table.names import Name
 from ...table.prefixes import UI
 from ...table.schemas import FLAG, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
@@ -33,7 +34,7 @@ class Invitation:
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Invitation":
         mail = values["email"]
-        nick = safe_nick(values["display_name"] or mail.partition("@")[0])[:MAX_NICK]
+        nick = (values["display_name"] or shown_name(mail.partition("@")[0]))[:MAX_NICK]
         return cls(mail, nick, cast(Role, values["type"]), proof_of(values))
 
 
@@ -41,7 +42,7 @@ INVITATION = Fields(
     Invitation.of,
     (
         NEEDED_MAIL,
-        Text("display_name", "The name; without, the first part of the email", MAX_NICK),
+        Name("display_name", "The name; without, the first part of the email"),
         Choice("type", "The role", "guest", _ROLES),
         *PROOF,
     ),

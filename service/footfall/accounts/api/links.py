@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from ...errors import Denied
 from ...http.fetch_metadata import require_navigation
-from ...http.params import MAX_NICK, RawRequest
+from ...http.params import RawRequest
 from ...http.response import Response
-from ...markup import safe_nick
 from ...model import Caller
 from ...site import Accounts, Comments
 from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Shapes, Text
+from ...table.names import Name
 from ...table.who import ANYBODY
 from ..rules import links, mail_change, registration
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
@@ -98,7 +98,7 @@ class Confirmation:
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Confirmation":
-        return cls(values["token"], values["password"], safe_nick(values["display_name"]))
+        return cls(values["token"], values["password"], values["display_name"])
 
 
 CONFIRMATION = Fields(
@@ -106,7 +106,7 @@ CONFIRMATION = Fields(
     (
         _LINK_TOKEN,
         Text("password", "Chosen, or the account's", MAX_PASSWORD_CHARACTERS),
-        Text("display_name", "If somebody else registered: the name to have instead", MAX_NICK),
+        Name("display_name", "If somebody else registered: the name to have instead"),
     ),
 )
 

@@ -31,7 +31,7 @@ from ...errors import (
     WrongCode,
 )
 from ...limits.clients import pool_client_of
-from ...markup import safe_link, safe_nick
+from ...markup import safe_link, shown_name
 from ...model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ...outside.providers import Flow
 from ...site import Accounts, Comments
@@ -194,7 +194,7 @@ async def _account_of(comments: Comments, identity: Identity, caller: Caller) ->
 
 async def _register(comments: Comments, identity: Identity, caller: Caller) -> None:
     """Raises IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists."""
-    nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
+    nick = shown_name(identity.nick)[:MAX_NICK] or identity.service
     made = registration.new_account(
         comments.process, nick, identity.mail, "guest", _link(identity.link)
     )

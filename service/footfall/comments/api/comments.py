@@ -5,7 +5,7 @@ a reply's text mentions its parent's author.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -18,7 +18,6 @@ from ...http.params import (
     MAX_ID,
     MAX_LINK,
     MAX_MAIL,
-    MAX_NICK,
     MAX_PAGE,
     MAX_PAGE_SIZE,
     MAX_UA,
@@ -28,7 +27,7 @@ from ...http.params import (
 from ...http.response import Reply, tagged_by_body
 from ...limits.answer_cache import AnswerCache, CachedAnswer
 from ...limits.clients import PoolClient, pool_client_of
-from ...markup import is_safe_url, safe_nick
+from ...markup import is_blank, is_safe_url
 from ...model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ...render.view import View
 from ...site import Comments
@@ -51,10 +50,11 @@ from ...table.fields import (
     Shapes,
     Text,
 )
+from ...table.names import Name
 from ...table.who import ANYBODY, COMMENTER
 from ..rules import comments as domain
+from ..rules.renderer import NO_TEXT
 
-NO_TEXT = "comment can not be blank"
 # Waline answers a blank url with these words, and clients show them.
 NO_URL = "url need an URL under your options"
 
@@ -258,6 +258,14 @@ def captcha_token(values: FieldValues, settings: SiteSettings) -> str:
     return values.get(settings.captcha_field) or ""
 
 
+def _judge_text(text: str, context: ParseContext) -> str:
+    return NO_TEXT if is_blank(text) else ""
+
+
+COMMENT_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, check=_judge_text)
+NEEDED_TEXT = replace(COMMENT_TEXT, required=NO_TEXT)
+
+
 def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "Post":
     if not is_safe_url(values["url"]):
         # Widgets of recent comments write the path into their pages as a link.
@@ -269,7 +277,7 @@ def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "P
     draft = Draft(
         text=text,
         path=values["url"],
-        nick=values["nick"] and safe_nick(values["nick"]),
+        nick=values["nick"],
         mail=values["mail"],
         link=values["link"],
         ua=values["ua"],
@@ -283,15 +291,15 @@ def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "P
 DRAFT = Fields(
     _post,
     (
-        Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT),
+        NEEDED_TEXT,
         PagePath("url", "The page", required=NO_URL),
-        Text("nick", "The author's name", MAX_NICK, None),
+        Name("nick", "The author's name", default=None),
         Text("mail", "The author's mail", MAX_MAIL, None),
         Text("link", "The author's website", MAX_LINK, None),
         Text("ua", "What the author's browser calls itself", MAX_UA, None),
         Text("pid", "The comment that is replied to", MAX_ID),
         Text("rid", "The root, where there is no `pid`", MAX_ID),
-        Text("at", "Whom a reply without prefix mentions", MAX_NICK, None),
+        Name("at", "Whom a reply without prefix mentions", default=None),
         *captcha_fields(),
     ),
     is_readers=True,

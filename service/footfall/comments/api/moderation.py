@@ -7,26 +7,15 @@ from typing import Any, cast
 from orjson import Fragment
 
 from ...errors import BadRequest
-from ...http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
-from ...markup import safe_nick
+from ...http.params import MAX_ID, MAX_LINK, MAX_MAIL, Form, RawRequest, Values
 from ...model import STATUSES, Caller, Status
 from ...render.view import View
 from ...site import Comments, Site
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import (
-    COMMENT_LENGTH,
-    Choice,
-    Deferred,
-    Fields,
-    FieldValues,
-    Flag,
-    Given,
-    Shapes,
-    Text,
-    Texts,
-)
+from ...table.fields import Choice, Deferred, Fields, FieldValues, Flag, Given, Shapes, Text, Texts
+from ...table.names import Name
 from ...table.schemas import A_COMMENT, EMPTY, AnswerSchema, ref
 from ...table.who import ANYBODY, AUTHOR, EDITOR, MODERATOR
 from ..rules import actions, comments, decisions, moderation
@@ -34,6 +23,7 @@ from ..rules.actions import MAX_NAME
 from ..rules.decisions import Decided
 from ..rules.orders import Order, Seen
 from ..rules.progress import Action
+from .comments import COMMENT_TEXT
 
 # Comments in one request.
 MAX_IDS = 200
@@ -95,13 +85,12 @@ _SEEN = Given(
 )
 ONE_SEEN = Text("seen", "The `version` of the comment that was read, or its status", MAX_SEEN)
 ACTION = Text("action", "A new random name for this action: 16 letters and digits", MAX_NAME)
-_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH)
-_OF_AUTHOR = (_TEXT,)
+_OF_AUTHOR = (COMMENT_TEXT,)
 _OF_MODERATOR = (
-    _TEXT,
+    COMMENT_TEXT,
     Choice("status", "The status, by administrators", "", STATUSES),
     Flag("sticky", "Whether a root is pinned, by administrators"),
-    Text("nick", "The author's name, by administrators", MAX_NICK),
+    Name("nick", "The author's name, by administrators"),
     Text("mail", "The author's mail, by administrators", MAX_MAIL),
     Text("link", "The author's website, by administrators", MAX_LINK),
     Given("ua", "If it is sent, the three before it are ignored", {"type": "string"}),
@@ -245,7 +234,7 @@ def _wanted(fields: Values, context: ParseContext, *, is_moderator: bool) -> mod
         names = ["", "", ""]
     return moderation.Edit(
         values["comment"],
-        safe_nick(names[0]),
+        names[0],
         names[1],
         names[2],
         status=cast(Status, values["status"]) or None,

@@ -15,10 +15,13 @@ from functools import partial
 from math import inf
 from typing import NamedTuple, TypeVar
 
+from ...errors import BadRequest
 from ...limits.clients import BACKGROUND, PoolClient
 from ...limits.pool import Pool
 from ...patterns import Patterns
 from ...render.pictures import Pictures
+
+NO_TEXT = "comment can not be blank"
 
 # What a text costs however short it is, in characters.
 EACH_CHARACTERS = 100
@@ -65,15 +68,18 @@ class Renderer:
         """`pictures`: which of them the site allows; `banned` finds the bans that a comment
         matches, and `names` are its author's.
 
-        Raises TooManyAtOnce for a client with too much in the queue, and Busy.
+        Raises BadRequest for a text of which nothing is seen, TooManyAtOnce for a client with too
+        much in the queue, and Busy.
         """
 
         def work() -> RenderedText:
+            from ...render.reading import names_of, shows_nothing, texts_of
+
             made = _make(text, ua, pictures)
+            if shows_nothing(made.html):
+                raise BadRequest({"comment": NO_TEXT})
             if not (forbidden or banned):
                 return made
-            from ...render.reading import names_of, texts_of
-
             # FORBIDDEN_WORDS are searched in the comment alone, as Waline does.
             texts = texts_of(text, made.html)
             return made._replace(

@@ -7,8 +7,9 @@ may a name turn the text around it, or hide a character by which it differs from
 """
 
 import re
+from functools import lru_cache
 from html import unescape
-from unicodedata import category
+from unicodedata import category, normalize
 from urllib.parse import quote
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
@@ -69,6 +70,27 @@ def _with_few_marks(name: str) -> str:
 def without_unseen(text: str) -> str:
     """The text without the characters that show nothing."""
     return _HIDES.sub("", text)
+
+
+# Letters of other scripts beside the Latin ones that they are taken for, after Unicode's list of
+# confusable characters (UTS 39, confusables.txt), in lower case.
+_CONFUSABLE = str.maketrans(
+    "\u0430\u03b1\u0251\u0435\u0454\u03bf\u043e\u0585\u0440\u03c1\u0441\u03f2\u0443\u03b3\u0445\u03c7\u0455\u0458\u0501\u04bb\u051b\u051d"
+    "\u03bd\u0432\u03b2\u043d\u043a\u03ba\u043c\u03bc\u0442\u03c4\u03b7\u0433\u0578\u057d\u0261\u1d0f0",
+    "aaaeeoooppccyyxxsjdhqwvbbhkkmmttnrnugoo",
+)
+# Of all these the first stands for all: they differ by a line.
+_STROKES = re.compile("[il1|!\u0131\u0456\u03b9\u04cf\u2223\u01c0\u0269]")
+
+
+@lru_cache(1024)
+def look_of(name: str) -> str:
+    """The same text for names that look alike, as `Admin`, `adm1n` and one with a Cyrillic letter;
+    "" for one that shows nothing."""
+    parts = normalize("NFKD", without_unseen(name)).casefold()
+    letters = "".join(each for each in parts if category(each) not in _MARKS)
+    alike = _STROKES.sub("l", letters.translate(_CONFUSABLE)).replace("rn", "m").replace("vv", "w")
+    return "".join(alike.split())
 
 
 def is_blank(text: str) -> bool:

@@ -1,8 +1,7 @@
 """The nouns of the service, as frozen data that all other modules import.
 
-A comment has two kinds of facts. What its author wrote does not change, and is stored as JSON
-(`Comment`; its public half is read back as `Body`). Its likes, status and pin change often, and are
-in Redis structures of their own. `StoredComment` joins both.
+What a comment's author wrote is stored as JSON (`Comment`; its public half is read back as `Body`).
+Its likes, status and pin are in Redis structures of their own. `StoredComment` joins both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -308,17 +307,18 @@ class Threads:
 @dataclass(frozen=True, slots=True)
 class Lookups:
     """Data looked up whenever comments are shown: account id -> account, None if it is gone; author
-    -> number of approved comments; comment id -> private part as JSON."""
+    -> number of approved comments; comment id -> private part as JSON; and for moderators the
+    administrators by what their names look like."""
 
     accounts: Mapping[str, Account | None] = field(default_factory=dict)
     tallies: Mapping[str, int] = field(default_factory=dict)
     secrets: Mapping[str, bytes] = field(default_factory=dict)
+    administrators: Mapping[str, Account] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of an article's comments, at a version of the article. `count` is of all comments
-    that the viewer may see, replies included; `roots_total` of roots."""
+    """What a viewer may see of an article: `count` has replies, `roots_total` has not."""
 
     version: int = 0
     count: int = 0

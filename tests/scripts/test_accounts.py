@@ -38,7 +38,8 @@ async def test_the_first_account_is_the_administrator_and_others_have_the_role_t
 ) -> None:
     assert (await register(store, MARA)).role == "administrator"
     assert await register(store, TOM) == TOM
-    assert (await store.accounts.administrators(), (await store.accounts.listed(0, 9))[0]) == (1, 2)
+    assert await store.accounts.administrators() == [MARA.id]
+    assert (await store.accounts.listed(0, 9))[0] == 2
     assert await store.accounts.by_mail("mara@example.com") == await found(store, MARA)
     assert await store.accounts.by_mail("Mara@example.com") is None
 
@@ -90,7 +91,7 @@ async def test_the_last_administrator_is_neither_demoted_nor_removed(store: Stor
     await register(store, TOM)
     await change(store, await found(store, TOM), replace(TOM, role="administrator"))
     await change(store, await found(store, MARA), None)
-    assert await store.accounts.administrators() == 1
+    assert len(await store.accounts.administrators()) == 1
 
 
 async def test_a_session_lasts_until_it_expires_or_is_ended(store: Store) -> None:

@@ -127,7 +127,7 @@ async def test_a_refused_registration_names_the_wrong_field(
     answer = await empty.send("POST", "/api/user", {**TOM, **fields})
     assert answer["errno"] == 1001
     assert list(answer["errmsg"]) == [field]
-    assert await empty.store.accounts.administrators() == 0
+    assert len(await empty.store.accounts.administrators()) == 0
 
 
 async def test_only_the_named_fields_can_be_set(people: People) -> None:
@@ -567,3 +567,23 @@ async def test_attempts_on_one_account_are_limited_wherever_they_come_from(
             answer = await log_in(other, TOM, email="TOM@example.com", password="wrong one")
             refused += "errmsg" in answer
     assert refused >= 15
+
+
+async def test_moderators_see_whose_name_looks_like_an_administrators(people: People) -> None:
+    site, mara = people.site, MARA["display_name"]
+    names = [mara, f"{mara.upper()} ", "M\u0430r\u0430", "Maria", "Ma\u200bra"]
+    for nick in names:
+        await site.post(f"by {nick}", nick=nick)
+    await site.send("POST", "/api/comment", {"comment": "mine", "url": "/p"}, by=people.mara)
+    await site.send("PUT", "/api/user", {"display_name": "M\u00e1ra"}, by=people.tom)
+    await site.send("POST", "/api/comment", {"comment": "Tom's", "url": "/p"}, by=people.tom)
+
+    queue = await site.get("/api/comment", by=people.mara, type="list")
+    page = await site.get("/api/comment", by=people.mara, path="/p")
+    alike = {"Tom's", *(f"by {nick}" for nick in names)} - {"by Maria"}
+    for comments in (queue["data"]["data"], page["data"]["data"]):
+        found = {each["orig"] for each in comments if each.get("looks_like") == mara}
+        assert found == alike
+    for token in (None, people.tom):
+        page = await site.get("/api/comment", by=token, path="/p")
+        assert not any("looks_like" in each for each in page["data"]["data"])

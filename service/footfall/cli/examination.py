@@ -145,7 +145,7 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
     except Mismatch as error:
         return [Problem(str(error))]
     accounts, _ = await store.accounts.listed(0, 1)
-    administrators = await store.accounts.administrators()
+    administrators = len(await store.accounts.administrators())
     depth = await store.outbox.depth()
     lines = [
         Line(f"id {store.data_set_id.decode()}, format {FORMAT}"),

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ..markup import safe_url, shown_name
+from ..markup import look_of, safe_url, shown_name
 from ..model import (
     BY_ACCOUNT,
     PARENT,
@@ -190,6 +190,7 @@ class View:
             rest += b",%b" % _standing(account, person)
         if self.viewer.is_moderator:
             rest += b",%b" % _secrets(id, body.region, live.accounts.get(account), live)
+            rest += self._look(body.person, live)
         elif body.region and self.display.shows_region:
             rest += b",%b" % body.region
         if self.date:
@@ -214,6 +215,14 @@ class View:
             return person
         fields = orjson.loads(b"{%b}" % person)
         return _inner(fields | {"nick": fields["nick"] and shown_name(fields["nick"])})
+
+    def _look(self, person: bytes, live: Lookups) -> bytes:
+        """Whose name the author's looks like, if that is another person and an administrator."""
+        nick = orjson.loads(b"{%b}" % self._person(person, live)).get("nick") or ""
+        other = live.administrators.get(look_of(nick))
+        if other is None or other.id == account_of(person):
+            return b""
+        return b',"looks_like":%b' % orjson.dumps(other.nick)
 
     def _level(self, tally: bytes, live: Lookups) -> bytes:
         return b',"level":%d' % self.display.level(live.tallies.get(tally.decode(), 0))

@@ -110,6 +110,8 @@ _MAYBE_OF_COMMENT: Mapping[str, Schema] = {
     # For administrators.
     "mail": MAYBE,
     "ip": TEXT,
+    # The administrator whose name the author's looks like.
+    "looks_like": TEXT,
     # Without prefix.
     "insertedAt": DATE,
     "sticky": FLAG,

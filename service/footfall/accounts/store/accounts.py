@@ -30,8 +30,8 @@ from ...model import Account, Credentials, Session
 Purpose = Literal["password", "reset", "mail", "register", "flow", "ticket"]
 # A single-use link: its purpose, and its account, or the secret that proves it.
 Link = tuple[Purpose, str]
-# Accounts read at once, of those whose changes readers may not see yet.
-MAX_UNSEEN = 100
+# Accounts read at once: administrators, and those whose changes readers may not see yet.
+MAX_READ = 100
 # Sessions per account; beyond this, the first to end are dropped.
 MAX_SESSIONS = 50
 
@@ -135,10 +135,11 @@ class AccountStore:
         accounts = await self.by_ids(id.decode() for id in ids)
         return total, [accounts[id] for id in sorted(accounts, reverse=is_newest_first)]
 
-    async def administrators(self) -> int:
-        """The number of administrators."""
-        (number,) = await self._redis.ask_masters(("ZCARD", self._keys.account("administrators")))
-        return int(number)
+    async def administrators(self) -> list[str]:
+        """Ids of administrators."""
+        key = self._keys.account("administrators")
+        (ids,) = await self._redis.ask_masters(("ZRANGE", key, 0, MAX_READ - 1))
+        return [id.decode() for id in ids]
 
     async def lacks_administrator(self) -> bool:
         """Is there none? No if Redis is unreachable, which is reported elsewhere."""
@@ -229,7 +230,7 @@ class AccountStore:
         """Accounts that changed so long ago and that readers may not see as they are; and when."""
         key = self._keys.account("unseen")
         (reply,) = await self._redis.ask_masters(
-            ("ZRANGE", key, "-inf", before_ms, "BYSCORE", "LIMIT", 0, MAX_UNSEEN, "WITHSCORES")
+            ("ZRANGE", key, "-inf", before_ms, "BYSCORE", "LIMIT", 0, MAX_READ, "WITHSCORES")
         )
         return [(id.decode(), int(since_ms)) for id, since_ms in scored(reply)]
 
@@ -288,10 +289,8 @@ class AccountStore:
         if not ends:
             return []
         (facts,) = await self._redis.ask_masters(("HMGET", keys["logins"], *ends))
-        return [
-            codec.session(session, ends_ms, body or b"")
-            for (session, ends_ms), body in zip(ends.items(), facts, strict=True)
-        ]
+        stored = zip(ends.items(), facts, strict=True)
+        return [codec.session(session, ends, body or b"") for (session, ends), body in stored]
 
     async def end_session(self, id: str, session: str) -> None:
         """End it, unless it has ended."""

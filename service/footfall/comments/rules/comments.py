@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from ...accounts.rules.captcha import Proof
+from ...accounts.rules.lookalikes import administrators_by_look
 from ...driver.keys import digest
 from ...errors import Duplicate, NoSuchParent, ServiceError, TooFast, Unavailable
 from ...limits.buckets import TokenBuckets, of_client
@@ -337,9 +338,10 @@ async def _live(
     authors = {tally.decode() for tally in tallies} - {""} if comments.display.levels else set()
     if not (accounts or authors or viewer.is_moderator):
         return Lookups()
-    stored, counts, secrets = await asyncio.gather(
+    stored, administrators, counts, secrets = await asyncio.gather(
         comments.accounts.store.by_ids(accounts),
+        administrators_by_look(comments.accounts.store, viewer),
         comments.index.tallies(sorted(authors)),
         comments.store.secrets([id.decode() for id in ids] if viewer.is_moderator else []),
     )
-    return Lookups(dict.fromkeys(accounts) | stored, counts, secrets)
+    return Lookups(dict.fromkeys(accounts) | stored, counts, secrets, administrators)

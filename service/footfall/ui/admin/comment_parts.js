@@ -16,6 +16,7 @@ export function header(comment) {
   linkTo(nick, comment.link);
   const badge = comment.label || (['administrator', 'moderator'].includes(comment.type) ? say(comment.type) : '');
   return make('header', {}, nick,
+    comment.looks_like && make('span', { class: 'mark held', title: say('looksLike.why', { nick: comment.looks_like }) }, say('looksLike', { nick: comment.looks_like })),
     badge && make('span', { class: 'badge' }, badge),
     comment.sticky && make('span', { class: 'mark pinned' }, say('pinned')),
     comment.status !== 'approved' && make('span', { class: 'mark held' }, say(`status.${comment.status}`)),

@@ -6,7 +6,12 @@ import pytest
 
 from bench.constructs import CONSTRUCTS
 from footfall.render.allowance import most_bytes
-from footfall.render.links import count_links, pictures_as_links
+from footfall.render.links import (
+    MAX_ADDED_CHARACTERS,
+    count_links,
+    pictures_as_links,
+    with_whole_addresses,
+)
 from footfall.render.markdown import render
 from tests.conftest import BOB, Sites
 from tests.support.receivers import MailServer
@@ -121,3 +126,12 @@ def test_a_mail_full_of_pictures() -> None:
     Instead: the HTML of an email is at most twice what that of a comment may be."""
     for text in ("![](//b)" * 2_000, '<img src="//b">' * 1_000, CONSTRUCTS["pictures"]):
         assert len(pictures_as_links(render(text)).encode()) <= 2 * most_bytes(text)
+
+
+def test_a_feed_full_of_links_to_a_page_of_a_long_name() -> None:
+    """Who: an author. What: writes thousands of links of six characters on a page whose address has
+    two thousand, each of which leads there from a feed. Instead: links become whole addresses up to
+    a bound."""
+    html = render("[a](#b)" * 2_000)
+    whole = with_whole_addresses(html, f"https://blog.example/{'x' * 2_000}")
+    assert len(html) < len(whole) <= len(html) + MAX_ADDED_CHARACTERS

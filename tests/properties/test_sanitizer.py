@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footfall.markup import safe_link as link
-from footfall.render.links import pictures_as_links
+from footfall.render.links import pictures_as_links, with_whole_addresses
 from footfall.render.markdown import render
 from footfall.render.pictures import Pictures
 from footfall.render.sanitize import ALLOWED, clean
@@ -339,9 +339,11 @@ def test_any_comment_is_clean_once_rendered(text: str) -> None:
 @quick
 @given(fragments)
 def test_nothing_in_a_mail_is_fetched_by_itself(html: str) -> None:
-    linked = pictures_as_links(clean(html))
-    assert violations(linked, is_mail=True) == []
-    assert pictures_as_links(linked) == linked
+    page = "https://blog.example/a/b?c=d"
+    for whole in (clean(html), with_whole_addresses(clean(html), page)):
+        linked = pictures_as_links(whole)
+        assert violations(linked, is_mail=True) == []
+        assert pictures_as_links(linked) == linked
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

@@ -23,7 +23,7 @@ from footfall.notify.comment_letters import (
 from footfall.notify.letter import Letter
 from footfall.notify.mail import MAIL
 from footfall.notify.mail_words import LANGUAGES, WORDS, Words
-from footfall.notify.notification import Notification
+from footfall.notify.notification import Notification, letter_html
 
 EN = Words()
 LINKS = OwnerLinks("https://t.example/ui/queue", "https://t.example/y", "https://t.example/n")
@@ -34,6 +34,20 @@ def comment(text: str = "Hello", **fields: Any) -> Comment:
     known: dict[str, Any] = {"nick": "Ann", "mail": "ann@example.com", **fields}
     path = known.pop("path", "/a")
     return Comment("i" * 32, path, 1, f"<p>{text}</p>", text, **known)
+
+
+def test_links_of_a_comment_lead_where_they_lead_on_its_page() -> None:
+    html = '<a href="/b">b</a> <a href="c?d&amp;e">c</a> <img src="p.png" alt="p"> <a href="//[">d</a>'
+    about = Comment("i" * 32, "/posts/one/", 1, html, "text")
+    whole = letter_html(about, "https://blog.example")
+    assert re.findall('href="(.+?)"', whole) == [
+        "https://blog.example/b",
+        "https://blog.example/posts/one/c?d&amp;e",
+        "https://blog.example/posts/one/p.png",
+        "//[",
+    ]
+    # Without SITE_URL nobody knows where.
+    assert 'href="/b"' in letter_html(about, "")
 
 
 def news(about: Comment, status: Status = "approved", **fields: Any) -> Notification:

@@ -48,6 +48,20 @@ WRITTEN = {
     "- a": "<ul>\n<li>a</li>\n</ul>\n",
     "3. a": '<ol start="3">\n<li>a</li>\n</ol>\n',
     "see example.com": f'<p>see <a href="http://example.com" {REL}>example.com</a></p>\n',
+    "open README.md, main.rs#L10, go.mod and docs/README.md": (
+        "<p>open README.md, main.rs#L10, go.mod and docs/README.md</p>\n"
+    ),
+    "thanks.It works.So good": "<p>thanks.It works.So good</p>\n",
+    "ASP.NET, System.Net and Socket.IO": "<p>ASP.NET, System.Net and Socket.IO</p>\n",
+    "it closes at 10.pm, user.name.id": "<p>it closes at 10.pm, user.name.id</p>\n",
+    "Example.com, foo.com.cn": (
+        f'<p><a href="http://Example.com" {REL}>Example.com</a>, '
+        f'<a href="http://foo.com.cn" {REL}>foo.com.cn</a></p>\n'
+    ),
+    "www.a.de youtu.be/x": (
+        f'<p><a href="http://www.a.de" {REL}>www.a.de</a> '
+        f'<a href="http://youtu.be/x" {REL}>youtu.be/x</a></p>\n'
+    ),
     "[a](/b)": f'<p><a href="/b" {REL}>a</a></p>\n',
     "[a](javascript:b)": "<p>[a](javascript:b)</p>\n",
     '![a](http://b/c.png "d")': '<p><img src="http://b/c.png" alt="a" title="d"></p>\n',

@@ -1,5 +1,6 @@
 """Feeds of comments: their contents in three formats, and their caching."""
 
+import re
 from email.utils import parsedate_to_datetime
 from typing import Any
 from xml.etree import ElementTree
@@ -59,6 +60,25 @@ async def test_rss_has_what_feed_readers_need(told: Site) -> None:
     date = item.findtext("pubDate")
     assert date
     assert parsedate_to_datetime(date).timestamp() == posted["time"] // 1000
+
+
+async def test_links_lead_where_they_lead_on_the_page(told: Site) -> None:
+    links = "[a](/other/) [b](sub/page) [c](#c) [d](?q=1&r) [e](//cdn.example) [f](//[)"
+    await told.post(f"{links} ![p](/pic.png)", url="/posts/one/")
+    rss = ElementTree.fromstring((await feed(told)).content).findtext("channel/item/description")
+    atom = ElementTree.fromstring((await feed(told, "?format=atom")).content)
+    page = "https://blog.example/posts/one/"
+    for html in (rss, atom.findtext(f"{ATOM}entry/{ATOM}content"), *await texts(told)):
+        assert html
+        assert re.findall('(?:href|src)="(.+?)"', html) == [
+            "https://blog.example/other/",
+            f"{page}sub/page",
+            f"{page}#c",
+            f"{page}?q=1&amp;r",
+            "https://cdn.example",
+            "https://%5B",
+            "https://blog.example/pic.png",
+        ]
 
 
 async def test_atom_has_what_its_standard_demands(told: Site) -> None:

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from ..markup import shown_name
 from ..model import Comment, Status
-from ..render.links import pictures_as_links
 from ..render.page_address import page_address, page_path
 from .letter import Letter, Link, Quote
 from .mail_words import Words
-from .notification import Notification
+from .notification import Notification, letter_html
 
 MAX_SAMPLES = 5
 MAX_SAMPLE_CHARACTERS = 200
@@ -63,12 +62,12 @@ def owner_letter(words: Words, notification: Notification, links: OwnerLinks | N
     opening = "owner.waiting" if is_waiting else "owner.new"
     lines: list[str | Quote] = [
         say(opening, nick=nick, page=_page(about, notification.site_url)),
-        _quote(about, notification.status),
+        _quote(about, notification.status, notification.site_url),
     ]
     if parent:
         lines += [
             say("owner.parent", nick=_nick(words, parent)),
-            _quote(parent, notification.parent_status),
+            _quote(parent, notification.parent_status, notification.site_url),
         ]
     actions = list[Link]()
     if links:
@@ -106,9 +105,9 @@ def reader_letter(words: Words, notification: Notification, stop: Unsubscribing)
         site,
         [
             say("reply.you", nick=_nick(words, parent), page=page),
-            _quote(parent, notification.parent_status),
+            _quote(parent, notification.parent_status, notification.site_url),
             say("reply.they", nick=nick),
-            _quote(about, notification.status),
+            _quote(about, notification.status, notification.site_url),
         ],
         Link(say("reply.read"), notification.post_url) if notification.site_url else None,
         foot=foot,
@@ -157,9 +156,8 @@ def _site(words: Words, name: str) -> str:
     return " ".join(name.split()) or words.say("yourSite")
 
 
-def _quote(comment: Comment, status: Status) -> Quote:
-    markup = pictures_as_links(comment.html) if status == "approved" else ""
-    return Quote(comment.source, markup)
+def _quote(comment: Comment, status: Status, site_url: str) -> Quote:
+    return Quote(comment.source, letter_html(comment, site_url) if status == "approved" else "")
 
 
 def _foot(words: Words, kind: str, site: str, site_url: str) -> list[str | Link]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..model import Comment, Status
+from ..render.links import pictures_as_links, with_whole_addresses
 from ..render.page_address import page_address
 
 # The channels for readers and for the owner, whose tasks have these names.
@@ -89,3 +90,10 @@ class Channel(Protocol):
 
     async def send(self, notification: Notification) -> None:
         """Raises Failed."""
+
+
+def letter_html(comment: Comment, site_url: str) -> str:
+    """A comment's HTML for an email: its links lead where they lead on its page, and pictures are
+    links, so that nothing loads by itself."""
+    page = page_address(comment.path, site_url)
+    return pictures_as_links(with_whole_addresses(comment.html, page))

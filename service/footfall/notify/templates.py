@@ -8,10 +8,10 @@ that the filter `safe`, which most templates use everywhere, lets no HTML of the
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..markup import shown_name
 from ..model import Comment, Status
-from ..render.links import pictures_as_links
 from ..render.page_address import page_path
-from .notification import Notification
+from .notification import Notification, letter_html
 
 Fill = Callable[[Notification], str]
 
@@ -59,7 +59,7 @@ def _escaped(notification: Notification) -> Mapping[str, Any]:
     # The renderer has made these values, and they are safe.
     for name, comment in (("self_", notification.about), ("parent", notification.parent)):
         if comment:
-            safe[name]["comment"] = Markup(pictures_as_links(comment.html))  # noqa: S704
+            safe[name]["comment"] = Markup(letter_html(comment, notification.site_url))  # noqa: S704
     return safe
 
 
@@ -67,7 +67,7 @@ def _fields(comment: Comment, status: Status, site_url: str) -> dict[str, str]:
     """`url` starts with a slash: templates write it after the site's address."""
     return {
         "objectId": comment.id,
-        "nick": comment.nick or "",
+        "nick": shown_name(comment.nick or ""),
         "mail": comment.mail or "",
         "link": comment.link or "",
         "url": page_path(comment.path, site_url),

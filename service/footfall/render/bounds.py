@@ -27,6 +27,13 @@ MAX_WWW_A_WORD = 3
 MAX_ADDRESS_CHARACTERS = 2_048
 # Full-width marks follow an address without a space, and are part of none.
 _WORD = re.compile(r"[^\s（），。；：！？、《》〈〉「」『』【】“”]+")
+# Without a scheme, what people mean as an address: it starts with www., it has a path, or its
+# domain is one of the usual ones, in lower case. README.md, ASP.NET, 10.pm and "thanks.It works"
+# have the form of an address, too.
+_NAMES_A_PAGE = re.compile(
+    r"(?i:www\.)|[^/?#]+/[^?#]"
+    r"|[^/?#]+\.(?:(?:com|edu|gov|info|net|org)(?:\.[a-z]{2})?|co\.[a-z]{2})(?::\d+)?(?:[/?#]|\Z)"
+)
 
 _Block = Callable[[StateBlock, int, int, bool], bool]
 
@@ -77,6 +84,8 @@ class WordByWord:
             if not is_address or word[0].count("www.") > MAX_WWW_A_WORD:
                 continue
             for match in self._finder.match(word[0]) or ():
+                if not match.schema and not _NAMES_A_PAGE.match(match.text):
+                    continue
                 match.index += word.start()
                 match.last_index += word.start()
                 yield match

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..markup import shown_name
+from .links import with_whole_addresses
 from .page_address import page_address
 
 if TYPE_CHECKING:
@@ -58,12 +59,13 @@ class Feed:
 def item(comment: Mapping[str, Any], site_url: str) -> Item:
     """Of a comment as answers show it outside its page."""
     nick = _clean(shown_name(comment["nick"] or "") or "Anonymous")[:MAX_NAME_CHARACTERS]
+    page = page_address(comment["url"], site_url)
     return Item(
         comment["objectId"],
-        f"{page_address(comment['url'], site_url)}#{comment['objectId']}",
+        f"{page}#{comment['objectId']}",
         f"{nick} commented on {_clean(comment['url'])[:MAX_NAME_CHARACTERS]}",
         nick,
-        _clean(comment["comment"]),
+        with_whole_addresses(_clean(comment["comment"]), page),
         comment["time"],
     )
 

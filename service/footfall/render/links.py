@@ -1,4 +1,4 @@
-"""Links in the HTML of a comment: their number, and pictures as links.
+"""Links in the HTML of a comment: their number, whole addresses, and pictures as links.
 
 It is read by regular expressions, since the sanitiser has written it: each value is in double
 quotes and contains none, and no < in a text is one.
@@ -7,12 +7,16 @@ quotes and contains none, and no < in a text is one.
 import re
 from collections.abc import Iterator
 from html import escape, unescape
+from urllib.parse import urljoin
 
 from .pictures import bare_of
 
 _TAG = re.compile(r'<(/?)(a|audio|img|picture|source|video)((?: [a-z]+="[^"]*")*)>')
 _ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
+_ADDRESS = re.compile(r'( (?:href|poster|src)=)"([^"]*)"')
 _WEB = re.compile(r"https?:", re.IGNORECASE | re.ASCII)
+# A page's address may have 2,000 characters, and a comment as many links of six.
+MAX_ADDED_CHARACTERS = 1 << 16
 _REL = 'rel="ugc nofollow noreferrer noopener"'
 
 
@@ -27,6 +31,25 @@ def linked(html: str) -> Iterator[str]:
         address = bare_of(_attributes(tag).get("href", "")) if tag[2] == "a" else ""
         if _WEB.match(address):
             yield address
+
+
+def with_whole_addresses(html: str, page: str) -> str:
+    """The same HTML with whole addresses of links, pictures and players, for where it is shown
+    elsewhere than on its page, up to MAX_ADDED_CHARACTERS. Nothing changes if the address of the
+    page has no host."""
+    left = MAX_ADDED_CHARACTERS
+
+    def joined(attribute: re.Match[str]) -> str:
+        nonlocal left
+        try:
+            whole = f'{attribute[1]}"{escape(urljoin(page, unescape(attribute[2])))}"'
+        except ValueError:
+            # Half of an IPv6 address.
+            return attribute[0]
+        left -= len(whole) - len(attribute[0])
+        return whole if left >= 0 else attribute[0]
+
+    return _TAG.sub(lambda tag: _ADDRESS.sub(joined, tag[0]), html) if _WEB.match(page) else html
 
 
 def pictures_as_links(html: str) -> str:

@@ -197,6 +197,9 @@ def test_who_opens_the_demonstration_reads_no_page_of_the_site(demo: Demo, keepe
 
 def test_a_comment_appears_at_once_and_stays(demo: Demo) -> None:
     demo.open()
+    demo.text.fill("Half a sent")
+    demo.visitor.reload()
+    expect(demo.text).to_have_value("Half a sent")
     expect(demo.count).to_have_text("0 comments")
     expect(demo.page.locator("#list-empty")).to_be_visible()
     demo.write("Hello **there**", nick="Bea & Co")
@@ -208,6 +211,7 @@ def test_a_comment_appears_at_once_and_stays(demo: Demo) -> None:
     expect(demo.text).to_have_value("")
     expect(demo.comment("Hello")).to_be_focused()
     demo.visitor.reload()
+    expect(demo.text).to_have_value("")
     expect(demo.texts).to_have_text(["Hello there"])
     expect(demo.comment("Hello").locator(".nick")).to_have_text("Bea & Co")
     expect(demo.page.locator("#new-nick")).to_have_value("Bea & Co")

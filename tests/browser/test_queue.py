@@ -418,6 +418,58 @@ def test_a_comment_is_answered_where_it_is_and_approved_by_that(desk: Desk) -> N
     assert len(desk.ask("GET", "queue?pageSize=100")["data"]) == 4
 
 
+def test_what_was_typed_is_lost_by_no_key_and_no_reload(desk: Desk) -> None:
+    id = desk.write("words")
+    desk.open()
+    page, text = desk.page, desk.page.locator("#queue textarea")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    page.keyboard.insert_text("Thank you, ")
+    # Both keys belong to an input method while it composes.
+    method = page.context.new_cdp_session(page)
+    method.send("Input.imeSetComposition", {"text": "xie", "selectionStart": 3, "selectionEnd": 3})
+    for key, held in (("Escape", 0), ("Enter", 2)):
+        sent = {"key": key, "windowsVirtualKeyCode": 229, "modifiers": held}
+        method.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **sent})
+    method.send("Input.insertText", {"text": "\u8c22\u8c22"})
+    expect(text).to_have_value("Thank you, \u8c22\u8c22")
+    assert desk.statuses() == {"words": "waiting"}
+
+    page.keyboard.press("Escape")
+    expect(text).to_have_count(0)
+    page.keyboard.press("r")
+    expect(text).to_have_value("Thank you, \u8c22\u8c22")
+    desk.visitor.reload()
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    expect(text).to_have_value("words")
+    page.keyboard.insert_text("!")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    expect(text).to_have_value("Thank you, \u8c22\u8c22")
+    page.get_by_role("button", name="Approve and reply").click()
+    expect(page.get_by_text("Reply posted, comment approved")).to_be_visible()
+    assert "footfall-draft r" not in page.evaluate("Object.keys(sessionStorage).join()")
+    assert page.evaluate(f"sessionStorage['footfall-draft e {id}']") == '{"comment":"words!"}'
+
+
+@pytest.mark.rare
+def test_what_was_typed_into_any_form_is_there_after_a_reload(desk: Desk) -> None:
+    for path, field in (
+        ("bans", "reason"),
+        ("bans", "path"),
+        ("accounts", "address"),
+        ("profile", "display_name"),
+    ):
+        desk.open(path)
+        desk.page.locator(f"[name={field}]").fill("typed")
+        desk.visitor.reload()
+        expect(desk.page.locator(f"[name={field}]")).to_have_value("typed")
+    desk.page.get_by_role("button", name="Save").first.click()
+    expect(desk.page.get_by_text("Saved")).to_be_visible()
+    assert "footfall-draft about" not in desk.page.evaluate("Object.keys(sessionStorage).join()")
+
+
 @pytest.mark.rare
 def test_an_answer_is_undone_with_the_approval(desk: Desk) -> None:
     desk.write("words")

@@ -37,7 +37,9 @@ def comment(text: str = "Hello", **fields: Any) -> Comment:
 
 
 def test_links_of_a_comment_lead_where_they_lead_on_its_page() -> None:
-    html = '<a href="/b">b</a> <a href="c?d&amp;e">c</a> <img src="p.png" alt="p"> <a href="//[">d</a>'
+    html = (
+        '<a href="/b">b</a> <a href="c?d&amp;e">c</a> <img src="p.png" alt="p"> <a href="//[">d</a>'
+    )
     about = Comment("i" * 32, "/posts/one/", 1, html, "text")
     whole = letter_html(about, "https://blog.example")
     assert re.findall('href="(.+?)"', whole) == [

@@ -32,7 +32,6 @@ let nextPage = 1;
 let total = 0;
 let loading = 0; // number of the newest load; responses to older ones are dropped
 let openReply = null; // { button, form, pid }, at most one
-const drafts = new Map(); // pid -> text of a reply that was closed unsent
 
 fillSettings();
 countVisit();
@@ -355,8 +354,7 @@ function replyButton(button, place, comment, root, nick) {
       reply: { pid: comment.objectId, rid: root.objectId, at: nick },
       onCancel: () => { closeReply(); button.focus(); },
     });
-    openReply = { button, form, pid: comment.objectId };
-    form.elements.comment.value = drafts.get(comment.objectId) ?? '';
+    openReply = { button, form };
     button.setAttribute('aria-expanded', 'true');
     place.append(form);
     form.elements.comment.focus();
@@ -365,7 +363,6 @@ function replyButton(button, place, comment, root, nick) {
 
 function closeReply() {
   if (!openReply) return;
-  drafts.set(openReply.pid, openReply.form.elements.comment.value);
   openReply.form.remove();
   openReply.button.setAttribute('aria-expanded', 'false');
   openReply = null;
@@ -378,6 +375,9 @@ function commentForm({ name, reply, onCancel }) {
 
   for (const field of [comment, nick, mail, link]) nameField(field, `${name}-${field.name}`);
   for (const field of [nick, mail, link]) field.value = author[field.name] ?? '';
+  // What was typed and not sent survives a reload and the closing of its form, in this tab.
+  comment.value = read(sessionStorage, draftOf(name), '');
+  comment.addEventListener('input', () => write(sessionStorage, draftOf(name), comment.value));
   form.querySelector('.fields').hidden = mustLogIn; // the account has them
   form.id = `${name}-form`;
   form.setAttribute('aria-label', reply ? say('demo.replyTo', { nick: reply.at }) : say('demo.write'));
@@ -395,6 +395,10 @@ function commentForm({ name, reply, onCancel }) {
   });
   form.addEventListener('submit', (event) => { event.preventDefault(); submit(form, reply); });
   return form;
+}
+
+function draftOf(name) {
+  return `footfall-draft ${PATH} ${name}`;
 }
 
 function nameField(field, id) {
@@ -424,6 +428,7 @@ async function submit(form, reply) {
   try {
     const stored = await ask('comment', 'POST', { comment: comment.value, ...author, url: PATH, ua: navigator.userAgent, ...reply });
     comment.value = '';
+    sessionStorage.removeItem(draftOf(reply ? `reply-${reply.pid}` : 'new'));
     introduce(author);
     showStored(form, stored, reply);
   } catch (refusal) {

@@ -2,6 +2,7 @@
 
 import { contentOf, settle } from './comment_view.js';
 import { avatar, body, header } from './comment_parts.js';
+import { keepDraft } from './drafts.js';
 import { busily, make, button, field } from './dom.js';
 import { complain } from './notice.js';
 import { ask, query } from './server.js';
@@ -26,7 +27,7 @@ export async function toggle(place, name, create) {
 export function editForm(comment, acts) {
   // Name, email and link of an author with an account are the account's.
   const isNamed = acts.isModerator && !comment.user_id;
-  return form('e', say('save'), (fields) => acts.save(comment.objectId, fields), { value: comment.orig, acts },
+  return form('e', comment, say('save'), (fields) => acts.save(comment.objectId, fields), { value: comment.orig, acts },
     isNamed && make('div', { class: 'fields' },
       field(say('name'), 'nick', { value: comment.nick ?? '', maxlength: 128 }),
       field(say('mail'), 'mail', { value: comment.mail ?? '', maxlength: 254 }),
@@ -36,27 +37,32 @@ export function editForm(comment, acts) {
 /** The form to reply, which also approves the comment. */
 export function replyForm(comment, acts) {
   const word = comment.status === 'approved' ? 'sendReply' : 'approveAndReply';
-  return form('r', say(word), ({ comment: text }) => acts.reply(comment.objectId, text), { acts });
+  return form('r', comment, say(word), ({ comment: text }) => acts.reply(comment.objectId, text), { acts });
 }
 
-/** A form for a text, with a preview; the button with this key closes it. `send` gets the fields, one call at a
- * time. */
-function form(key, word, send, { acts, value = '' }, ...more) {
+/** A form for a text, with a preview; the button with this key closes it and keeps the text. `send` gets the fields,
+ * one call at a time, and returns whether they are stored. */
+function form(key, comment, word, send, { acts, value = '' }, ...more) {
   const shown = make('div', { class: 'comment-body preview', 'aria-live': 'polite' });
   const close = () => element.closest('article').querySelector(`[aria-keyshortcuts=${key}]`).click();
   const submit = make('button', { type: 'submit', class: 'button primary' }, word);
   const element = make('form', { class: 'comment-form', onsubmit: save, onkeydown: (event) => {
+    // Then both keys belong to the input method; Safari has ended the composition by then.
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key === 'Escape') close();
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) element.requestSubmit();
   } },
     field(say('comment'), 'comment', { tag: 'textarea', rows: 4, required: true, value }), more, shown,
     make('div', { class: 'actions' }, submit,
       acts.isModerator && button(say('preview'), preview, { class: 'button' }),
-      button(say('cancel'), close, { class: 'button' })));
+      button(say('cancel'), () => { element.reset(); close(); }, { class: 'button' })));
+  keepDraft(element, `${key} ${comment.objectId}`);
 
   async function save(event) {
     event.preventDefault();
-    await busily(submit, () => send(Object.fromEntries(new FormData(element))));
+    await busily(submit, async () => {
+      if (await send(Object.fromEntries(new FormData(element)))) element.reset();
+    });
   }
 
   async function preview() {

@@ -1,6 +1,7 @@
 /* The admin UI's frame: login, navigation by role, and the requested page. */
 
 import { make, button } from './dom.js';
+import { keepDraft } from './drafts.js';
 import { complain } from './notice.js';
 import { ask } from './server.js';
 import { chosenLanguage, loadWords, say } from './words.js';
@@ -39,6 +40,7 @@ async function begin() {
   const module = await import(`./${name || 'queue'}.js`);
   document.title = `${say(`page.${name || 'queue'}`)} · ${document.title}`;
   await module.open(main, account);
+  main.querySelectorAll('form.stack').forEach((form, place) => keepDraft(form, form.dataset.form ?? `${asked} ${place}`));
 }
 
 /** After a link on another site, the browser omits the cookie; from this page, it sends it. */

@@ -1,5 +1,6 @@
 /* The profile page: name, picture, email, password, two-factor authentication, login services, sessions. */
 
+import { forgetDraft } from './drafts.js';
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { prove } from './prove.js';
@@ -57,6 +58,7 @@ function form(name, fields) {
       if (name === 'about') Object.assign(fields, { url: fields.url || null }, without && { avatar: null });
       const done = name === 'about' ? { data: await ask('PUT', 'user', fields) } : await prove('PUT', 'user', fields);
       if (!done) return;
+      forgetDraft(name);
       if (name === 'password') element.reset();
       if (done.data?.verify) tell(say('confirmSent', { mail: fields.email }));
       else await saved(name);

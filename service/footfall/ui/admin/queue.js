@@ -358,20 +358,24 @@ async function undo(name, before, id) {
   }
 }
 
+/** Whether the comment is now as wanted. */
 async function save(id, fields) {
   const before = list.rows.get(id).comment;
+  let isDone = true;
   try {
     if (isModerator) {
       const answer = await ask('PUT', 'comment', { ids: [id], seen: [before.version], action: newName(), ...fields });
-      const isDone = DONE.includes(answer.results[id]);
+      isDone = DONE.includes(answer.results[id]);
       tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), way(answer.undo, [before], id));
       await refresh([id], isDone ? null : answer.changed ?? {});
     } else {
       list.put(await ask('PUT', `comment/${id}`, fields));
     }
     await settleFocus(true, id);
+    return isDone;
   } catch (refusal) {
     complain(refusal);
+    return false;
   }
 }
 
@@ -398,6 +402,7 @@ async function reply(id, text) {
       else tell(say('undone'));
     };
     tell(say(DONE.includes(results[id]) ? 'replied' : 'repliedOnly'), { how: takeBackReply });
+    return true;
   } catch (refusal) {
     complain(refusal);
     // Perhaps the text below the form has changed: what was written stays there.
@@ -407,6 +412,7 @@ async function reply(id, text) {
       row.comment = data[0];
       row.element.querySelector('.comment-body').replaceWith(body(data[0]));
     }
+    return false;
   }
 }
 

@@ -72,7 +72,7 @@ def test_another_encoding_is_refused_before_anything_is_stored(served: Serving) 
         "/gbk,张三,这篇文章写得很好，谢谢分享,2021-10-28 20:50:15",
     ]
     path.write_bytes("\n".join(rows).encode("gbk"))
-    assert "looks like gb18030" in ask(served, "import", str(path), code=1)
+    assert "With gb18030 that is: /gbk,张三" in ask(served, "import", str(path), code=1)
     page = f"{served.url}/api/comment?path=/gbk"
     assert httpx.get(page).json()["data"]["count"] == 0
     ask(served, "import", str(path), "--encoding", "gb18030")

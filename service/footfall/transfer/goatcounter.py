@@ -3,7 +3,6 @@
 Its visitors are sessions of some hours, not addresses: GoatCounter does not store these.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
@@ -16,8 +15,8 @@ from ..statistics.sources import source_of
 from .access_log import log_source
 from .page_views import NO_PATH, ViewReport
 from .past_log import NumberedView, PastLog, PastView
-from .source import MAX_FIELD_BYTES, Damaged, Source
-from .tabular import texts
+from .source import Damaged, Source
+from .table_rows import records
 from .values import moment, path_of, truth, whole
 
 GOATCOUNTER = "goatcounter"
@@ -107,26 +106,10 @@ def host_of(referrer: str, scheme: str, own: frozenset[str]) -> str:
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Record | str]]:
-    csv.field_size_limit(4 * MAX_FIELD_BYTES)
-    table = csv.DictReader(texts(source), restval="", restkey="rest")
-    first = _path_column(table)
-    while True:
-        try:
-            row = next(table, None)
-        except csv.Error as error:
-            yield table.line_num, f"is not a row: {error}"
-            continue
-        if row is None:
-            return
-        yield table.line_num, {**row, "path": row[first]}
+    return records(source, _names)
 
 
-def _path_column(table: "csv.DictReader[str]") -> str:
-    try:
-        names = table.fieldnames or ()
-    except csv.Error as error:
-        raise Damaged(f"it is not a table: {error}") from error
-    found = next((name for name in _PATHS if name in names[:1]), "")
-    if not found or _COLUMNS - set(names):
+def _names(names: list[str]) -> list[str]:
+    if not (names[:1] and names[0] in _PATHS) or _COLUMNS - set(names):
         raise Damaged("it is not a CSV export of GoatCounter, version 1 or 2")
-    return found
+    return ["path", *names[1:]]

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from ..http.surrogates import whole_text
 from ..model import OnShare
-from ..plurals import number_of
+from .encodings import advice
 
 CHUNK_BYTES = 1 << 17
 # Compressed text is rarely smaller than a thirtieth; a bomb is smaller than a thousandth.
@@ -27,12 +27,6 @@ FREE_BYTES = 1 << 26
 MAX_FIELD_BYTES = 1 << 18
 # The longest line of a format with one row a line.
 MAX_LINE_BYTES = 1 << 22
-# Characters between words. Those outside ASCII are the only sign of a file's encoding.
-_BETWEEN = re.compile(rb'["\n\t,:<>]')
-# This many bytes of them are enough to detect it, and this few are not.
-MAX_SAMPLE_BYTES, MIN_GUESSED_BYTES = 1 << 14, 4
-# How Python writes a byte that is not UTF-8.
-_BAD = re.compile("[\udc80-\udcff]")
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
 # What xz may take of memory, twice of what its strongest setting needs.
 MAX_XZ_BYTES = 1 << 27
@@ -40,6 +34,11 @@ _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Signs of ASCII as UTF-16 without its mark; a database has none at its start.
+_HALVES = (
+    (re.compile(rb"(?:[\t\n\r -~]\0){4}"), "utf-16-le"),
+    (re.compile(rb"(?:\0[\t\n\r -~]){4}"), "utf-16-be"),
 )
 
 
@@ -110,14 +109,14 @@ class Source:
         try:
             yield from self._as_utf8(self.unpacked(), errors)
         except UnicodeDecodeError:
-            raise Damaged(self._misread()) from None
+            raise Damaged(advice(self.unpacked())) from None
 
-    def lines(self, *, has_blank: bool = False) -> Iterator[tuple[int, bytes]]:
+    def lines(self, *, has_blank: bool = False, end: bytes = b"\n") -> Iterator[tuple[int, bytes]]:
         """Lines with their numbers from 1, without blank ones; a longer one is cut off at
         MAX_LINE_BYTES."""
         kept, number = b"", 0
         for chunk in self.chunks():
-            *whole, rest = (kept + chunk).split(b"\n")
+            *whole, rest = (kept + chunk).split(end)
             for line in whole:
                 number += 1
                 if has_blank or line.strip():
@@ -134,45 +133,14 @@ class Source:
                 self._on_progress(file.tell() / length)
 
     def _as_utf8(self, chunks: Iterator[bytes], errors: str) -> Iterator[bytes]:
-        first, named = next(chunks, b""), self.encoding or "utf-8"
-        encoding = next((name for bom, name in _BOMS if first.startswith(bom)), named)
+        first = next(chunks, b"")
+        encoding = _marked(first) or self.encoding or _without_mark(first)
         decoder = codecs.getincrementaldecoder(encoding)(errors)
         for chunk in _with_end(first, chunks):
             decoded = decoder.decode(chunk or b"", chunk is None)
             if self.encoding and "\ufffd" in decoded and "\ufffd".encode() not in (chunk or b""):
                 self.is_misread = True
             yield whole_text(decoded.removeprefix("\ufeff")).encode()
-
-    def _misread(self) -> str:
-        """What to do about a file that is not UTF-8."""
-        offset, line, good, bad, place, sample = 0, 1, 0, 0, "", b""
-        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        for chunk in self.unpacked():
-            text = decoder.decode(chunk)
-            match = _BAD.search(text)
-            if match and not place:
-                before = text[: match.start()]
-                at = offset + len(before.encode("utf-8", "surrogateescape"))
-                place = f"byte {at:,} in line {line + before.count(chr(10)):,}"
-            here = len(_BAD.findall(text))
-            bad, good = bad + here, good + len(text) - len(text.encode("ascii", "ignore")) - here
-            offset += len(text.encode("utf-8", "surrogateescape"))
-            line += text.count("\n")
-            if len(sample) < MAX_SAMPLE_BYTES:
-                sample += b"\n".join(
-                    piece for piece in _BETWEEN.split(chunk) if not piece.isascii()
-                )
-        if good > bad:
-            return (
-                f"it is UTF-8 but for {number_of(bad, 'byte')}, the first {place}: name utf-8 as "
-                "its encoding, and these become \ufffd"
-            )
-        # Loaded by the first such file.
-        from charset_normalizer import from_bytes
-
-        guessed = from_bytes(sample[:MAX_SAMPLE_BYTES]).best() if bad >= MIN_GUESSED_BYTES else None
-        looks = f" but looks like {guessed.encoding}" if guessed else ""
-        return f"it is not UTF-8{looks}: name its encoding; what it is not by first is {place}"
 
 
 class Stream:
@@ -184,6 +152,14 @@ class Stream:
     def read(self, size: int = -1) -> bytes:
         """The next chunk, however long; b"" at the end."""
         return b"" if size == 0 else next(self._chunks, b"")
+
+
+def _marked(first: bytes) -> str:
+    return next((name for mark, name in _BOMS if first.startswith(mark)), "")
+
+
+def _without_mark(first: bytes) -> str:
+    return next((name for sign, name in _HALVES if sign.match(first)), "utf-8")
 
 
 def _with_end(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes | None]:

@@ -21,7 +21,7 @@ from .values import text, whole
 TABLES: dict[str, Kind] = {"Users": "accounts", "Comment": "comments", "Counter": "counters"}
 _STATUSES: dict[str, Status] = {"": "approved", **{status: status for status in STATUSES}}
 # Fields of a counter that are not counts: ids, names, and what databases add.
-_NO_COUNTS = {
+NO_COUNTS = {
     "objectId",
     "id",
     "_id",
@@ -46,6 +46,13 @@ _NO_COUNTS = {
     "meta",
     "_openid",
 }
+# Names of fields, but for counts.
+FIELDS = (
+    *("objectId", "url", "path", "insertedAt", "createdAt", "updatedAt", "time"),
+    *("comment", "nick", "mail", "link", "ua", "ip", "pid", "rid", "user_id"),
+    *("status", "isSpam", "like", "sticky", "ACL"),
+    *("display_name", "email", "type", "label", "avatar", "password", "2fa"),
+)
 _SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 # The whole answer, instead of the file that the page saves.
 _ENVELOPE = re.compile(rb'\{\s*"(errno|errmsg)"')
@@ -116,7 +123,7 @@ def counters(where: str, record: Record) -> Iterator[ImportRow]:
         yield Refusal("counters", where, "has no page")
         return
     for name, value in record.items():
-        if name in _NO_COUNTS or value is None or value == "":
+        if name in NO_COUNTS or value is None or value == "":
             continue
         number = whole(value)
         if number is None:

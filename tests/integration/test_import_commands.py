@@ -35,13 +35,16 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
     path, report = str(DATA / "disqus.xml"), served.directory / "report"
     dry = ask(served, "import", path, "--dry-run", "--json", "--report", str(report))
     told = json.loads(dry.splitlines()[-1])
-    assert (told["format"], told["dry"], told["comments"]["stored"]) == ("disqus", True, 0)
+    assert (told["format"], told["dry"], told["comments"]["stored"]) == ("disqus", True, 5)
     assert [json.loads(line)["why"] for line in report.read_text().splitlines()] == [
         "was deleted there",
         "belongs to a thread without an address",
         "replies to a deleted comment: it moves up",
     ]
+    assert "nothing was stored" in ask(served, "import", path, "--dry-run")
     first, again = ask(served, "import", path), ask(served, "import", path, code=NOTHING_TO_DO)
+    tried = ask(served, "import", path, "--dry-run", code=NOTHING_TO_DO)
+    assert " comments: 0 stored, 5 there, 1 changed, 2 refused\n" in tried
     assert "Disqus\n comments: 5 stored, 0 there, 1 changed, 2 refused\n" in first
     assert " comments: 0 stored, 5 there, 1 changed, 2 refused\n" in again
     assert "1 comment refused, such as 1006: was deleted there" in first
@@ -99,9 +102,11 @@ def test_rows_without_a_date_are_refused_or_as_old_as_the_file(served: Serving) 
     [
         (["nowhere.json"], "there is no file nowhere.json"),
         (["{png}"], "the format is unknown"),
-        (["{png}", "--format", "nonsense"], "use --format with one of isso, valine"),
+        (["{png}", "--format", "nonsense"], "use --format with one of waline-sqlite, isso, valine"),
         (["{cut}"], "nothing was imported from"),
         (["{cut}", "--map", "comment"], "--map takes pairs"),
+        (["{cut}", "--map", "url=a", "--map", "url=b"], "--map takes each name once"),
+        (["{cut}", "--format", "waline", "--map", "url=a"], "this is Waline's archive"),
         (["{cut}", "--utc-offset", "noon"], "is not an offset such as"),
         (["{cut}", "--encoding", "utf-99"], "unknown encoding"),
         (["http://user:secret@127.0.0.1:9/x"], "an address with a password would be logged"),

@@ -1,5 +1,6 @@
 """Each system's file is read as the same thread, as far as the system can express it."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from footfall.transfer import formats
+from footfall.transfer.report import ImportReport
 from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
 from footfall.transfer.values import path_of
@@ -192,6 +194,86 @@ def test_what_a_database_writes_for_nothing_is_nothing(tmp_path: Path) -> None:
     (row,) = read(Source(file))
     assert isinstance(row, CommentRow)
     assert (row.text, row.nick, row.mail, row.link, row.notes) == ("NULL", "NULL", "", "", ())
+
+
+def test_comentario_has_pages_and_authors_apart(tmp_path: Path) -> None:
+    file = tmp_path / "comentario.json"
+    file.write_text(
+        '{"version":3,"comments":[{"id":"2","parentId":"1","pageId":"p","markdown":"*Hi*","score":2,'
+        '"isSticky":true,"createdTime":"2023-01-02T03:04:05Z","userCreated":"u"},{"id":"1",'
+        '"pageId":"p","html":"<p>Ho</p>","createdTime":"2023-01-02","authorName":"Bo"}],'
+        '"pages":[{"id":"p","domainId":"d","path":"/p/"}],"commenters":[{"id":"u","name":"Ann",'
+        '"email":"ann@example.com","websiteUrl":"https://ann.example"}]}'
+    )
+    reply, root = read(Source(file))
+    assert isinstance(reply, CommentRow)
+    assert (reply.path, reply.text, reply.nick, reply.mail, reply.link, reply.parents) == (
+        *("/p/", "*Hi*", "Ann", "ann@example.com"),
+        *("https://ann.example", ("1",)),
+    )
+    assert (reply.likes, reply.is_pinned) == (2, True)
+    assert isinstance(root, CommentRow)
+    assert (root.text, root.is_html, root.nick) == ("<p>Ho</p>", True, "Bo")
+
+
+@pytest.mark.parametrize("prefix", ["wl_", "", 'odd" '])
+def test_a_database_of_waline_is_read_whatever_its_tables_are_called(
+    prefix: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "waline.sqlite"
+    quoted = prefix.replace('"', '""')
+    with sqlite3.connect(file) as db:
+        # The names are this test's own.
+        script = f"""
+            CREATE TABLE "{quoted}Comment" (id INTEGER PRIMARY KEY, pid INTEGER, nick TEXT,
+                comment TEXT, url TEXT, insertedAt TEXT, status TEXT);
+            CREATE TABLE "{quoted}Counter" (id INTEGER PRIMARY KEY, time INTEGER, url TEXT);
+            CREATE TABLE "{quoted}Users" (id INTEGER PRIMARY KEY, display_name TEXT, email TEXT);
+            CREATE VIEW "OtherComment" AS SELECT * FROM missing;
+            INSERT INTO "{quoted}Comment" VALUES (7, 6, 'Ann', 'Hi', '/p', '2023-01-02', 'waiting');
+            INSERT INTO "{quoted}Counter" VALUES (1, 12, '/p');
+            INSERT INTO "{quoted}Users" VALUES (1, 'Bob', 'bob@example.com');
+        """  # noqa: S608
+        db.executescript(script)
+    user, comment, counter = read(Source(file))
+    assert isinstance(user, AccountRow)
+    assert isinstance(comment, CommentRow)
+    assert (user.nick, user.mail) == ("Bob", "bob@example.com")
+    assert (comment.source, comment.parents, comment.status) == ("7", ("6",), "waiting")
+    assert counter == CounterRow("/p", "time", 12)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"code":401,"error":"Unauthorized."}', "an error message, not an export: Unauthorized."),
+        ('{"errno":1000,"errmsg":"No such thing"}', "not an export: No such thing"),
+        ('{"message":"Not Found","documentation_url":"https://x"}', "not an export: Not Found"),
+        ("<!DOCTYPE html><html><body>Log in</body></html>", "a web page"),
+        ("\n<html>", "a web page"),
+        ("2Path,Title,Event,", "GoatCounter's export: use `footfall import goatcounter`"),
+    ],
+)
+def test_a_file_says_what_it_is(content: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "export"
+    file.write_text(content)
+    with pytest.raises(Damaged, match=re.escape(said)):
+        formats.chosen([Source(file)], ImportReport())
+
+
+def test_a_database_of_artalk_says_how_to_export_it(tmp_path: Path) -> None:
+    file = tmp_path / "artalk.db"
+    with sqlite3.connect(file) as db:
+        db.execute("CREATE TABLE comments (id INTEGER PRIMARY KEY, content TEXT, page_key TEXT)")
+    with pytest.raises(Damaged, match="Artalk's database: export it with `artalk export`"):
+        formats.chosen([Source(file)], ImportReport())
+
+
+@pytest.mark.parametrize("before", ["\n", "\ufeff\n \t"])
+def test_blanks_before_the_declaration_of_xml_are_skipped(before: str, tmp_path: Path) -> None:
+    file = tmp_path / "disqus.xml"
+    file.write_text(before + (DATA / "disqus.xml").read_text())
+    assert read(Source(file)) == read(Source(DATA / "disqus.xml"))
 
 
 def test_a_comment_of_commento_without_markdown_has_its_html(tmp_path: Path) -> None:

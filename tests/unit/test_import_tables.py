@@ -84,6 +84,15 @@ def test_counts_of_a_database_in_lower_case_are_counts_alone(tmp_path: Path) -> 
     assert rows == [CounterRow("/a/", "time", 12)]
 
 
+def test_a_file_whose_columns_are_named_is_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "postviews.jsonl"
+    path.write_text('{"slug":"hello","views":12,"ACL":{"*":{"read":true}}}\n')
+    source = Source(path, columns={"url": "slug", "time": "views"})
+    format = guess(source)
+    assert format is not None
+    assert list(format.read(source)) == [CounterRow("hello", "time", 12)]
+
+
 def test_a_table_of_something_else_says_what_it_has_and_what_it_needs(tmp_path: Path) -> None:
     with pytest.raises(Damaged, match="no column url, path, email or table; it has page, text"):
         read(tmp_path, "page,text\n/a,hello\n")

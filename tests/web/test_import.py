@@ -230,6 +230,18 @@ async def test_a_dry_run_reports_everything_and_stores_nothing(site: Site) -> No
     assert why(lines)["1007"].startswith("replies to a deleted comment")
 
 
+@pytest.mark.parametrize("way", ["max", "sum", "replace"])
+@pytest.mark.parametrize("name", ["waline.json", "disqus.xml", "valine-counters.json"])
+async def test_a_dry_run_tells_what_the_run_will_do(make_site: Sites, name: str, way: Any) -> None:
+    site = make_site.without_accounts()
+    await site.count("/hello/")
+    for _ in range(2):
+        trial = await imported(site, DATA / name, way, is_dry=True)
+        report = await imported(site, DATA / name, way)
+        assert (trial.numbers, trial.reasons) == (report.numbers, report.reasons)
+    assert not report.stored()
+
+
 @pytest.mark.parametrize(
     ("way", "once", "twice"), [("max", 120, 130), ("sum", 243, 243), ("replace", 238, 238)]
 )
@@ -286,6 +298,32 @@ async def test_an_account_that_exists_keeps_its_own_values(
     (ann,) = (await site.page("/hello/"))["data"]
     assert (ann["nick"], ann["user_id"]) == ("Admin", "admin")
     assert why(lines)["7"] == "has the email of an account here: that one is used"
+
+
+async def test_accounts_without_email_name_or_password_keep_their_comments(
+    site: Site, tmp_path: Path
+) -> None:
+    users = [
+        {"table": "Users", "objectId": f"u{n}", "createdAt": "2021-10-01", **more}
+        for n, more in enumerate(
+            [
+                {"email": "", "display_name": "Ann"},
+                {"email": "none", "display_name": ""},
+                {"email": "cy@example.com", "display_name": ""},
+            ]
+        )
+    ]
+    said = [row(n, comment=f"c{n}", user_id=f"u{n}", nick="") for n in range(3)]
+    for _ in range(2):
+        await imported(site, written(tmp_path, *users, *said))
+    comments = (await site.page("/p"))["data"]
+    assert {each["orig"]: each["nick"] for each in comments} == {
+        "c0": "Ann",
+        "c1": "Anonymous",
+        "c2": "cy",
+    }
+    assert len({each["user_id"] for each in comments}) == 3
+    assert (await problems(site.store)) == []
 
 
 async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(

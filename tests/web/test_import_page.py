@@ -39,12 +39,11 @@ async def test_a_file_is_tried_and_then_imported_once(
     path = database(tmp_path) if name == "isso.db" else DATA / name
     tried = (await send(site, path.read_bytes(), ""))[-1]["data"]
     assert tried["isDry"]
-    assert tried["comments"]["read"] > tried["comments"]["stored"] == 0
     assert (await site.page("/hello/"))["count"] == 0
     done = (await send(site, path.read_bytes()))[-1]["data"]
     assert done["comments"]["stored"] > 2
     assert not done["isDry"]
-    assert done["reasons"] == tried["reasons"]
+    assert {**done, "isDry": True} == tried
     (ann,) = (await site.page("/hello/"))["data"]
     assert ann["nick"] == "Ann"
     again = (await send(site, path.read_bytes()))[-1]["data"]

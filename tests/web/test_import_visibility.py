@@ -39,6 +39,14 @@ NO_DISCUSSION = Fate("refused", "belongs to a discussion that was deleted there"
 NOT_KNOWN = "belongs to a post of unknown status"
 
 
+# Neither yes nor no.
+DOUBTS: tuple[Any, ...] = (2, [], {"$numberInt": "1"}, "perhaps", {})
+
+
+def doubted(name: str) -> Fate:
+    return waits(f"has a {name} that is neither yes nor no")
+
+
 def lines(*records: dict[str, Any]) -> str:
     return "".join(f"{json.dumps(record)}\n" for record in records)
 
@@ -76,6 +84,12 @@ def artalk(**fields: str) -> str:
 def commento(**fields: Any) -> str:
     row = {"commentHex": "1", "url": "/p/", "markdown": "Said.", "creationDate": DATE}
     return json.dumps({"version": 1, "comments": [{**row, **fields}], "commenters": []})
+
+
+def comentario(**fields: Any) -> str:
+    row = {"id": "1", "pageId": "p", "markdown": "Said.", "createdTime": DATE, **fields}
+    pages = [{"id": "p", "domainId": "d", "path": "/p/"}]
+    return json.dumps({"version": 3, "pages": pages, "comments": [row], "commenters": []})
 
 
 def remark42(user: dict[str, Any], blocked: str = "", **fields: Any) -> str:
@@ -129,7 +143,10 @@ CELLS = [
     (valine(ACL=json.dumps(EVERYBODY)), PUBLIC),
     (twikoo(), PUBLIC),
     (twikoo(isSpam=True), SPAM),
+    *[(twikoo(isSpam=each), doubted("isSpam")) for each in DOUBTS],
+    *[(valine(isSpam=each), doubted("isSpam")) for each in DOUBTS],
     (artalk(), PUBLIC),
+    (artalk(is_pending="perhaps"), doubted("is_pending")),
     (artalk(is_pending="true"), Fate("waiting")),
     # Only administrators may write there, and everybody may read.
     (artalk(page_admin_only="true", is_collapsed="true"), PUBLIC),
@@ -138,7 +155,17 @@ CELLS = [
     (commento(state="flagged"), SPAM),
     (commento(state="?"), Fate("waiting", UNKNOWN.why.replace("status", "state"))),
     (commento(state="approved", deleted=True), DELETED),
+    (commento(state="approved", deleted="perhaps"), doubted("deleted")),
+    (commento(state="flagged", deleted="perhaps"), Fate("spam", doubted("deleted").why)),
+    (comentario(isPending=False, isApproved=True), PUBLIC),
+    (comentario(), PUBLIC),
+    (comentario(isPending=True, isApproved=False), Fate("waiting")),
+    (comentario(isPending=False, isApproved=False), SPAM),
+    (comentario(isPending=True, isDeleted=True), DELETED),
+    *[(comentario(isApproved=each), doubted("isApproved")) for each in DOUBTS],
+    *[(comentario(isPending=each), doubted("isPending")) for each in DOUBTS],
     (remark42({"id": "u"}), PUBLIC),
+    (remark42({"id": "u"}, delete="perhaps"), doubted("delete")),
     (remark42({"id": "u"}, blocked="u"), waits("was written by a blocked user")),
     (remark42({"id": "u", "block": True}), waits("was written by a blocked user")),
     (remark42({"id": "u"}, delete=True), DELETED),
@@ -148,6 +175,11 @@ CELLS = [
     (disqus("<isDeleted>perhaps</isDeleted>"), NO_DISCUSSION),
     (disqus(post="<isDeleted>true</isDeleted>"), DELETED),
     (disqus(post="<isSpam>true</isSpam>"), SPAM),
+    (disqus(post="<isSpam>perhaps</isSpam>"), doubted("isSpam")),
+    (disqus(post="<isDeleted>perhaps</isDeleted>"), doubted("isDeleted")),
+    (disqus(post="<isApproved>true</isApproved><isFlagged>true</isFlagged>"), PUBLIC),
+    (disqus(post="<isApproved>false</isApproved>"), Fate("waiting")),
+    (disqus(post="<isApproved>false</isApproved><isSpam>true</isSpam>"), SPAM),
     (wordpress(), PUBLIC),
     (wordpress(approved="0"), Fate("waiting")),
     (wordpress(approved="spam"), SPAM),

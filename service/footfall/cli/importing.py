@@ -31,8 +31,8 @@ from .files import local
 
 T = TypeVar("T")
 
-# Outcomes of rows other than stored; the reasons are listed, too.
-NOTES = ("changed", "refused")
+# Outcomes of rows; why some were changed or refused is listed, too.
+SHOWN = ("stored", "there", "changed", "refused")
 # Counters that are lower here; this many are shown.
 MAX_SHOWN = 20
 # Why an import has failed that was carried out: whether there was anything in the file.
@@ -68,8 +68,7 @@ def take_over(
         try:
             files = stack.enter_context(members(source))
             format, files = _chosen(files, report, format_name)
-            if page_by == "identifier" and format.name != "disqus":
-                raise click.UsageError("--page-by identifier is for Disqus' XML")
+            _require_use(format, columns, page_by)
             wanted = Import(format, way, is_dry, undated, is_check=is_check)
             with saying_so_far(stack, lambda: _stored_so_far(report)):
                 done = uvloop.run(_import(settings, files, wanted, report, on_progress))
@@ -78,15 +77,23 @@ def take_over(
     if done is None:
         misread = [file.encoding for file in files if file.is_misread]
         _show(report, wanted, misread, is_json=is_json)
-        _conclude(report, is_dry=is_dry)
+        _conclude(report)
     else:
         _show_comparison(done, report, is_json=is_json)
 
 
-def _conclude(report: ImportReport, *, is_dry: bool) -> None:
+def _require_use(format: Format, columns: str, page_by: str) -> None:
+    """Raises UsageError for an option that has no effect."""
+    if columns and not format.is_table:
+        raise click.UsageError(f"--map is for tables and JSON; this is {format.title}")
+    if page_by == "identifier" and format.name != "disqus":
+        raise click.UsageError("--page-by identifier is for Disqus' XML")
+
+
+def _conclude(report: ImportReport) -> None:
     if not report.taken():
         raise click.ClickException(_NOTHING[report.has_rows()])
-    if not (is_dry or report.stored()):
+    if not report.stored():
         raise NothingToDo("all of it exists already")
 
 
@@ -134,6 +141,8 @@ def _source(
         raise click.UsageError(str(error)) from error
     if any(not (ours and theirs) for ours, _, theirs in pairs):
         raise click.UsageError("--map takes pairs such as comment=text,url=page")
+    if len({ours for ours, _, _ in pairs}) < len(pairs):
+        raise click.UsageError("--map takes each name once")
     return Source(
         path,
         encoding=encoding,
@@ -185,13 +194,12 @@ def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_js
         about = {"format": wanted.format.name, "dry": wanted.is_dry, "misread": bool(misread)}
         click.echo(orjson.dumps({**about, **report.summary(), "reasons": report.every_reason()}))
         return
-    click.echo(f"{wanted.format.title}{', and nothing was stored' if wanted.is_dry else ''}")
-    outcomes = ("read", *NOTES) if wanted.is_dry else ("stored", "there", *NOTES)
+    click.echo(f"{wanted.format.title}{', tried: nothing was stored' if wanted.is_dry else ''}")
     for kind in KINDS:
         numbers = report.summary()[kind]
         if numbers["read"]:
             click.echo(
-                f"{kind:>9}: {', '.join(f'{numbers[outcome]:,} {outcome}' for outcome in outcomes)}"
+                f"{kind:>9}: {', '.join(f'{numbers[outcome]:,} {outcome}' for outcome in SHOWN)}"
             )
     _show_reasons(report)
     for encoding in set(misread):

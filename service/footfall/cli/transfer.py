@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--format", "format_name", default="", help="File format; default: detected.")
 @way_option
 @click.option(
-    "--map", "columns", metavar="NAME=COLUMN,…", default="", help="Column names in CSV and JSON."
+    "--map", "columns", metavar="NAME=COLUMN,…", multiple=True, help="Column names in CSV and JSON."
 )
 @click.option("--encoding", default="", help="File encoding, if not UTF-8 or UTF-16.")
 @click.option(
@@ -64,7 +64,7 @@ def import_(
     file: str,
     format_name: str,
     way: str,
-    columns: str,
+    columns: tuple[str, ...],
     encoding: str,
     utc_offset: str,
     undated: str,
@@ -91,7 +91,7 @@ def import_(
             encoding=encoding,
             utc_offset=utc_offset,
             undated=cast("Undated", undated),
-            columns=columns,
+            columns=",".join(columns),
             page_by=page_by,
             report_name=report_name,
             is_dry=dry_run,

@@ -58,6 +58,12 @@ class Imports:
         """Hashes of one group may be in one batch."""
         return Keys.group_of(place.encode()).decode()
 
+    async def added(self, batch: Sequence[Merged], of: str) -> int:
+        """How many batches of the sum `of` were added to this one's group."""
+        key = self._keys.imported(batch[0][0], of)
+        (number,) = await self._redis.ask_masters(("GET", key))
+        return int(number or 0)
+
     async def merge(self, counters: Sequence[Merged], way: Way, *, of: str, number: int) -> int:
         """Merge a batch, the `number`th of its group in the import `of`; returns how many counters
         have changed. The batches of a group come in order."""

@@ -26,7 +26,7 @@ def _comment(source: Source, record: Record) -> CommentRow:
         ua=fields.text("ua"),
         address=fields.text("ip"),
         parents=() if parent in ("", "0") else (parent,),
-        status="waiting" if fields.truth("is_pending") else "approved",
+        status=fields.standing("is_pending", "waiting"),
         likes=fields.number("vote_up"),
         is_pinned=fields.truth("is_pinned"),
         notes=fields.notes,

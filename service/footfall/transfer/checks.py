@@ -10,6 +10,7 @@ from ..accounts.rules.mails import is_mail
 from ..accounts.rules.passwords import BCRYPT_HASH
 from ..comments.rules.admission import Rules
 from ..counting.names import MAX_COUNT
+from ..driver.keys import digest
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_blank, is_safe_url, safe_link, shown_name
 from ..model import MODERATORS
@@ -26,6 +27,8 @@ _TOTP = re.compile(r"[A-Z2-7]{16,64}")
 # A row may be this much newer than now: clocks differ, and dates without a zone are off by hours.
 DAY_MS = 86_400_000
 MAX_LABEL = 64
+# The name of an account without one.
+NOBODY = "Anonymous"
 
 # Called with a sentence for each change.
 Note = Callable[[str], None]
@@ -91,7 +94,8 @@ def account(
     With a copied token anyone could import an administrator whose password they know, so over HTTP
     no account `may_administer`.
     """
-    if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
+    has_mail = len(row.mail) <= MAX_MAIL and is_mail(row.mail)
+    if not (has_mail or row.source):
         raise Unusable("has no email address", "email")
     if (row.at or 0) > latest_ms:
         raise Unusable("has a date in the future", "createdAt")
@@ -108,8 +112,12 @@ def account(
     if totp and not _TOTP.fullmatch(totp):
         note("has an invalid two-factor secret: it must be set up again")
         totp = ""
+    if not has_mail:
+        note("has no email address: it keeps its comments, but nobody can log in with one")
+        # Emails are unique. This one is undeliverable, and the same in each import.
+        row = row._replace(mail=f"{digest(row.source)}@mail.import")
     return row._replace(
-        nick=nick(row.nick, note) or row.mail.partition("@")[0],
+        nick=nick(row.nick, note) or (row.mail.partition("@")[0] if has_mail else NOBODY),
         at=_date(row.at, undated_ms, "createdAt", note),
         role=role,
         link=link(row.link, note),

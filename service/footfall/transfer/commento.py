@@ -1,15 +1,15 @@
 """Commento's export: comments in Markdown, and their authors."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from ..model import Status
+from ..model import Standing
 from .fields import Fields, Record
 from .json_rows import objects, rows
 from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
 from .values import html_block
 
-_STATUSES: dict[str, Status | Literal["deleted"]] = {
+_STATUSES: dict[str, Standing] = {
     "approved": "approved",
     "unapproved": "waiting",
     "flagged": "spam",
@@ -48,7 +48,7 @@ def _comment(source: Source, people: People, record: Record) -> CommentRow:
     fields = Fields(record, source.zone)
     person = people.get(fields.text("commenterHex"), NO_PERSON)
     parent, markdown = fields.text("parentHex"), fields.text("markdown")
-    state = fields.choice("state", _STATUSES, "waiting")
+    state: Standing = fields.choice("state", _STATUSES, "waiting")
     return CommentRow(
         source=fields.text("commentHex"),
         path=fields.text("url"),
@@ -60,7 +60,7 @@ def _comment(source: Source, people: People, record: Record) -> CommentRow:
         mail=person.email,
         link=person.link,
         parents=() if parent in ("", "root") else (parent,),
-        status="deleted" if fields.truth("deleted") else state,
+        status=fields.standing("deleted", "deleted", state),
         likes=fields.number("score"),
         notes=person.notes + fields.notes,
     )

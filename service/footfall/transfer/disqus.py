@@ -40,11 +40,11 @@ def _comment(record: Record, threads: dict[str, _Thread], source: Source) -> Com
     id, thread = fields.text("@id"), threads.get(fields.text("thread@id"))
     if not (thread and thread.page):
         return Refusal("comments", id, "belongs to a thread without an address")
-    parent, is_deleted, is_spam = (
-        fields.text("parent@id"),
-        fields.truth("isDeleted"),
-        fields.truth("isSpam"),
-    )
+    parent = fields.text("parent@id")
+    # Only other systems, which write their exports like this, have it.
+    is_known = "isApproved" not in record
+    status = "approved" if is_known else fields.standing("isApproved", "approved", "waiting")
+    status = fields.standing("isDeleted", "deleted", fields.standing("isSpam", "spam", status))
     return CommentRow(
         source=id,
         path=thread.page,
@@ -54,7 +54,7 @@ def _comment(record: Record, threads: dict[str, _Thread], source: Source) -> Com
         mail=fields.text("author/email"),
         address=fields.text("ipAddress"),
         parents=(parent,) if parent else (),
-        status="deleted" if is_deleted or thread.is_deleted else "spam" if is_spam else "approved",
+        status="deleted" if thread.is_deleted else status,
         hidden="belongs to a discussion that was deleted there" if thread.is_deleted else "",
         is_html=True,
         notes=fields.notes,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, timezone
 from typing import Any, TypeVar
 
+from ..model import Standing
 from .values import moment, text, truth, whole
 
 T = TypeVar("T")
@@ -49,6 +50,14 @@ class Fields:
         if flag is None:
             self.note(f"has a {name} that is neither yes nor no: it is taken as no")
         return bool(flag)
+
+    def standing(self, name: str, if_yes: Standing, if_no: Standing = "approved") -> Standing:
+        """The status by a yes or no; what is neither publishes nothing."""
+        flag = truth(self._value((name,))[1])
+        if flag is None:
+            self.note(f"has a {name} that is neither yes nor no: it waits")
+            return "waiting" if "approved" in (if_yes, if_no) else if_no
+        return if_yes if flag else if_no
 
     def moment(self, *names: str) -> int | None:
         """A time in ms; an invalid one is reported if a date is needed."""

@@ -4,8 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import orjson
+
 from . import (
     artalk,
+    comentario,
     commento,
     disqus,
     isso,
@@ -30,12 +33,24 @@ class Format(NamedTuple):
     read: Callable[[Source], ImportRows]
     signs: tuple[bytes, ...]
 
+    @property
+    def is_table(self) -> bool:
+        """Has it columns that the user may name?"""
+        return self.read in (tabular.read_csv, tabular.read_json)
+
 
 # A line of comment may precede it.
 _JSON = rb"\A(#.*\n\s*)?[\[{]"
+_SQLITE = rb"\ASQLite format 3\0"
 # The first format whose signs are found counts, so the most certain ones come first.
 FORMATS = (
-    Format("isso", "Isso's database", isso.read, (rb"\ASQLite format 3\0",)),
+    Format(
+        "waline-sqlite",
+        "Waline's database",
+        waline.read_database,
+        (_SQLITE, rb"CREATE TABLE [^()]{0,40}Comment\b"),
+    ),
+    Format("isso", "Isso's database", isso.read, (_SQLITE,)),
     # Says itself what it is, also of a class without objects.
     Format("valine", "Valine and LeanCloud", valine.read, (valine.HEAD,)),
     Format("disqus", "Disqus", disqus.read, (rb"\A<", rb"<disqus\b")),
@@ -52,6 +67,12 @@ FORMATS = (
         "Open Kounter",
         open_kounter.read,
         (rb"\A\{", rb'"counters"\s*:\s*\{', rb'"time"\s*:'),
+    ),
+    Format(
+        "comentario",
+        "Comentario",
+        comentario.read,
+        (rb"\A\{", rb'"pages"\s*:\s*\[', rb'"(pageId|domainId)"\s*:'),
     ),
     Format("commento", "Commento", commento.read, (_JSON, rb'"comment(er)?Hex"\s*:')),
     Format("artalk", "Artalk's Artrans", artalk.read, (_JSON, rb'"page_key"\s*:')),
@@ -79,12 +100,26 @@ FORMATS = (
 )
 
 
-# What other commands read.
+# What is none of these: its name, what to do, and its signs.
+_BY_COMMAND = "use `footfall import {}`"
 _ELSEWHERE = (
-    ("GoatCounter's export", "goatcounter", rb"\A[12]?Path,Title,Event,"),
-    ("GoatCounter's export", "goatcounter", rb'\A\{[^{}\n]*"goatcounter_version"\s*:'),
-    ("a web server's log", "access-log", rb'\A[^\n"\[]*\[[^\]\n"]{26}\] "'),
+    ("GoatCounter's export", _BY_COMMAND.format("goatcounter"), rb"\A[12]?Path,Title,Event,"),
+    (
+        "GoatCounter's export",
+        _BY_COMMAND.format("goatcounter"),
+        rb'\A\{[^{}\n]*"goatcounter_version"\s*:',
+    ),
+    ("a web server's log", _BY_COMMAND.format("access-log"), rb'\A[^\n"\[]*\[[^\]\n"]{26}\] "'),
+    (
+        "Artalk's database",
+        "export it with `artalk export`, and import that file",
+        _SQLITE + rb"(?s:.*)\bpage_key\b",
+    ),
+    ("a web page", "was it saved before logging in?", rb"(?i)\A(<!doctype html|<html)\b"),
 )
+# What servers answer instead of an export.
+MAX_ERROR_CHARACTERS = 200
+_ERRORS = ("errmsg", "error", "message", "msg", "detail")
 
 
 class Unknown(Exception):
@@ -113,17 +148,32 @@ def chosen(
 
 
 def _require_here(source: Source) -> None:
-    head = source.head()
-    for title, command, sign in _ELSEWHERE:
+    head = source.head().lstrip()
+    for title, advice, sign in _ELSEWHERE:
         if re.search(sign, head):
-            raise Damaged(f"it is {title}: use `footfall import {command}`")
+            raise Damaged(f"it is {title}: {advice}")
+    if said := not source.columns and _error_in(head):
+        raise Damaged(f"it is an error message, not an export: {said}")
+
+
+def _error_in(head: bytes) -> str:
+    """What an object says that is an error and nothing else."""
+    try:
+        said = orjson.loads(head)
+    except ValueError:
+        return ""
+    if not isinstance(said, dict) or {"url", "path", "comment", "data"} & said.keys():
+        return ""
+    texts = [text for name in _ERRORS if isinstance(text := said.get(name), str)]
+    return next(filter(None, texts), "")[:MAX_ERROR_CHARACTERS]
 
 
 def guess(source: Source) -> Format | None:
     head = source.head().lstrip()
-    return next(
-        (format for format in FORMATS if all(re.search(sign, head) for sign in format.signs)), None
-    )
+    fitting = [of for of in FORMATS if all(re.search(sign, head) for sign in of.signs)]
+    # A file whose columns are named is a table, also if it looks like another system's.
+    named = [of for of in fitting if of.is_table] if source.columns else []
+    return next(iter(named or fitting), None)
 
 
 def named(name: str) -> Format | None:

@@ -29,6 +29,7 @@ from .storing import (
     store_comments,
     store_counters,
 )
+from .trial import try_out
 from .values import address_of, path_of
 
 # Counters that are staged together.
@@ -153,9 +154,11 @@ async def run(
         await apart(lambda: reading.read(files, wanted.format))
         if wanted.is_check:
             return await compare_counters(comments.counting, staging, apart)
-        if wanted.is_dry:
-            return None
         await apart(lambda: name_comments(staging, wanted.format.name))
+        if wanted.is_dry:
+            name, way = wanted.format.name, wanted.way
+            await try_out(comments, imports, staging, way, name, report, apart)
+            return None
         await store_accounts(comments.accounts.store, staging, wanted.format.name, report)
         on_comments = partial(on_progress, "comments")
         await store_comments(comments, imports, staging, report, on_comments, apart)

@@ -1,26 +1,16 @@
-"""Isso's SQLite database, and its generic JSON: comments in Markdown.
-
-The database is opened read-only, and a value that is larger than any comment is rejected.
-"""
+"""Isso's SQLite database, and its generic JSON: comments in Markdown."""
 
 import sqlite3
-from contextlib import closing
-from typing import Literal
 
-from ..model import Status
+from ..model import Standing
+from .databases import MAX_VALUE_BYTES, opened
 from .fields import Fields, Record
 from .json_rows import rows
 from .rows import CommentRow, ImportRows, Refusal
-from .source import Damaged, Source
+from .source import Source
 from .values import text
 
-MAX_VALUE_BYTES = 1 << 20
-_MODES: dict[str, Status | Literal["deleted"]] = {
-    "": "approved",
-    "1": "approved",
-    "2": "waiting",
-    "4": "deleted",
-}
+_MODES: dict[str, Standing] = {"": "approved", "1": "approved", "2": "waiting", "4": "deleted"}
 _NAMES = "id", "parent", "created", "mode", "remote_addr", "text", "author", "email", "website"
 # Made of the names above, never of a file's content.
 _COMMENT = f"SELECT {', '.join('c.' + name for name in (*_NAMES, 'likes'))}, t.uri FROM comments c \
@@ -28,15 +18,9 @@ JOIN threads t ON t.id = c.tid WHERE c.id = ?"  # noqa: S608
 
 
 def read(source: Source) -> ImportRows:
-    try:
-        with closing(sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            db.execute("PRAGMA trusted_schema = OFF")
-            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
-            db.text_factory = lambda raw: raw.decode(errors="surrogateescape")
-            for (id,) in db.execute("SELECT id FROM comments ORDER BY id"):
-                yield from _of_row(db, id)
-    except sqlite3.Error as error:
-        raise Damaged(f"it is not a complete Isso database: {error}") from error
+    with opened(source, "Isso") as db:
+        for (id,) in db.execute("SELECT id FROM comments ORDER BY id"):
+            yield from _of_row(db, id)
 
 
 def _of_row(db: sqlite3.Connection, id: int) -> ImportRows:

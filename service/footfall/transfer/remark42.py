@@ -52,7 +52,7 @@ def _comment(source: Source, record: Record, blocked: set[str]) -> CommentRow:
         at=fields.moment("time"),
         nick=fields.text("name"),
         parents=(parent,) if parent else (),
-        status="deleted" if fields.truth("delete") else "approved",
+        status=fields.standing("delete", "deleted"),
         # Remark42 shows it to administrators alone.
         hidden="was written by a blocked user" if is_blocked else "",
         likes=fields.number("score"),

@@ -7,7 +7,7 @@ importer only finds the values in its file.
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from ..model import Status
+from ..model import Standing
 
 Kind = Literal["comments", "counters", "accounts"]
 
@@ -38,7 +38,7 @@ class CommentRow(NamedTuple):
     ua: str = ""
     address: str = ""
     parents: tuple[str, ...] = ()
-    status: Status | Literal["deleted"] = "approved"
+    status: Standing = "approved"
     likes: int = 0
     is_pinned: bool = False
     hidden: str = ""

@@ -34,6 +34,8 @@ IMPORT_STEP_COMMENTS = 64
 BATCH_COUNTERS = 250
 BATCHES_AT_ONCE = 8
 
+MAIL_IS_USED = "has the email of an account here: that one is used"
+
 T = TypeVar("T")
 
 
@@ -85,14 +87,18 @@ async def store_accounts(
         staging.name_account(row.source, await store_account(accounts, system, row, report))
 
 
+def account_id(system: str, row: AccountRow) -> str:
+    """The id that the account gets here; the same in each import."""
+    at = row.at or 0
+    is_ours = is_short(row.source) and created_ms(row.source) == at
+    return row.source if is_ours else fixed(at, _low_bits(system, row.source), "")
+
+
 async def store_account(
     accounts: AccountStore, system: str, row: AccountRow, report: ImportReport
 ) -> str:
     """The id that the account has here. Raises StoreUnavailable."""
-    at = row.at or 0
-    is_ours = is_short(row.source) and created_ms(row.source) == at
-    id = row.source if is_ours else fixed(at, _low_bits(system, row.source), "")
-    mail, role = canonical(row.mail), _role(row)
+    id, mail, role = account_id(system, row), canonical(row.mail), _role(row)
     account = Account(id, role, row.nick, row.mail, row.link, row.avatar, row.label or None)
     credentials = Credentials(row.password, row.totp, identities=row.identities)
     if await accounts.by_id(id):
@@ -108,7 +114,7 @@ async def store_account(
             unlinked = replace(credentials, identities={})
             await accounts.register(account, account, mail, unlinked)
     except UserExists:
-        report.change("accounts", row.source, "has the email of an account here: that one is used")
+        report.change("accounts", row.source, MAIL_IS_USED)
         found = await accounts.by_mail(mail)
         return found.id if found else id
     report.count("accounts", "stored")
@@ -261,8 +267,8 @@ async def store_counters(
 ) -> None:
     """Raises StoreUnavailable."""
     total, done = max(staging.number("counters"), 1), 0
-    of = await apart(lambda: _digest(staging)) if way == "sum" else ""
-    batches = _batches(imports, staging)
+    of = await apart(lambda: digest_of(staging)) if way == "sum" else ""
+    batches = batches_of(imports, staging)
     while some := await apart(lambda: list(islice(batches, BATCHES_AT_ONCE))):
         changed = await asyncio.gather(
             *(imports.merge(batch, way, of=of, number=number) for number, batch in some)
@@ -292,7 +298,7 @@ async def compare_counters(
     return Comparison(compared, theirs, ours, lower)
 
 
-def _batches(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Merged]]]:
+def batches_of(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Merged]]]:
     """Counters of one group each, with the batch's number in it; they are always the same."""
     for _, found in groupby(staging.counters(), lambda row: imports.group(row[0])):
         number = 0
@@ -301,7 +307,7 @@ def _batches(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Mer
             yield number, batch
 
 
-def _digest(staging: Staging) -> str:
+def digest_of(staging: Staging) -> str:
     """A digest of these counters, by which a repeated sum is recognised."""
     made = blake2b(str(BATCH_COUNTERS).encode(), digest_size=10)
     for _, name, count in staging.counters():

@@ -56,8 +56,7 @@ def text(value: object) -> str | None:
 def whole(value: object) -> int | None:
     """A whole number in any usual spelling, such as 3, 3.0, "1e3", "1,234" or MongoDB's
     {"$numberLong": "3"}; None for anything else."""
-    if isinstance(value, Mapping):
-        value = next((value[name] for name in _MONGO if name in value), None)
+    value = _of_mongo(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         return None
     written = str(value).strip()
@@ -73,11 +72,18 @@ def whole(value: object) -> int | None:
     return int(number) if is_whole and "_" not in written else None
 
 
+def _of_mongo(value: object) -> object:
+    """The number of an object such as {"$numberInt": "1"}."""
+    if isinstance(value, Mapping):
+        return next((value[name] for name in _MONGO if name in value), value)
+    return value
+
+
 def truth(value: object) -> bool | None:
     """None for neither yes nor no."""
     if value in (None, ""):
         return False
-    written = (text(value) or str(value)).strip().lower()
+    written = str(value).strip().lower()
     return True if written in _YES else False if written in _NO else None
 
 
@@ -99,7 +105,7 @@ def moment(value: Any, zone: timezone = UTC) -> int | None:
     # {"$date": {"$numberLong": "…"}}.
     for _ in range(2):
         if isinstance(value, Mapping):
-            of = map(value.get, ("iso", "$date", "$numberLong"))
+            of = map(value.get, ("iso", "$date", *_MONGO))
             value = next((inner for inner in of if inner is not None), None)
     if isinstance(value, str):
         written = value.strip()

@@ -5,13 +5,15 @@ LeanCloud's objects; the file that the page saves, or the whole answer of `GET /
 """
 
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
 from functools import partial
 
 import orjson
 
 from ..counting.names import type_of
-from ..model import STATUSES, Status
+from ..model import STATUSES, Standing, Status
+from .databases import opened
 from .fields import Fields, Record
 from .json_rows import rows
 from .rows import AccountRow, CommentRow, CounterRow, ImportRow, ImportRows, Kind, Refusal
@@ -65,6 +67,28 @@ def read(source: Source) -> ImportRows:
         yield from rows(source, make, f"{around}{table}.item")
 
 
+def read_database(source: Source) -> ImportRows:
+    """SQLite's; an installation may have a prefix for the names of its tables."""
+    with opened(source, "Waline") as db:
+        tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+        for ending, kind in TABLES.items():
+            for (table,) in tables:
+                if table.endswith(ending):
+                    yield from _rows_of_table(db, table, source, kind)
+
+
+def _rows_of_table(
+    db: sqlite3.Connection, table: str, source: Source, kind: Kind
+) -> Iterator[ImportRow]:
+    # In double quotes a name is a name, whatever it has.
+    quoted = table.replace('"', '""')
+    rows = db.execute(f'SELECT * FROM "{quoted}"')  # noqa: S608
+    columns = [column[0] for column in rows.description]
+    for number, row in enumerate(rows, 1):
+        record = dict(zip(columns, row, strict=True))
+        yield from rows_of(source, kind, f"{table} {number}", record)
+
+
 def rows_of(source: Source, kind: Kind, where: str, record: Record) -> Iterator[ImportRow]:
     """The rows of a record with Waline's names. `where` stands for it if it has no id."""
     if kind == "comments":
@@ -79,9 +103,9 @@ def id_of(record: Record) -> str:
 
 def comment(source: Source, record: Record) -> CommentRow:
     fields = Fields(record, source.zone)
-    status = fields.choice("status", _STATUSES, "waiting")
-    if fields.truth("isSpam") and status == "approved":
-        status = "spam"
+    status: Standing = fields.choice("status", _STATUSES, "waiting")
+    if status == "approved":
+        status = fields.standing("isSpam", "spam")
     return CommentRow(
         source=id_of(record),
         path=fields.text("url", "path"),

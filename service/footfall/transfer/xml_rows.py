@@ -24,6 +24,7 @@ _MARK = "\ufdd0".encode()
 _NUMBERED = re.compile(rb"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
 _CUT = re.compile(rb"(?:&#?[x0-9a-fA-F]{0,9}|\xef\xbf?)\Z")
 _CUT_BYTES = 11
+_BEFORE = b" \t\r\n\xef\xbb\xbf"
 
 # Texts by names, without namespaces; an attribute is `element@name`, or `@name` of the element
 # itself; the text of an inner element is `outer/inner`.
@@ -58,9 +59,11 @@ def elements(source: Source, names: Collection[str]) -> Iterator[Element]:
 def _sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Without characters that XML must not contain: for one such number the parser would reject the
     file."""
-    rest = b""
+    rest, has_started = b"", False
     for chunk in chunks:
-        chunk = rest + chunk
+        # A declaration must come first, but some programs write blanks before it.
+        chunk = rest + (chunk if has_started else chunk.lstrip(_BEFORE))
+        has_started = has_started or bool(chunk)
         cut = _CUT.search(chunk, max(0, len(chunk) - _CUT_BYTES))
         end = cut.start() if cut else len(chunk)
         whole, rest = chunk[:end], chunk[end:]

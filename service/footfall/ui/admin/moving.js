@@ -54,17 +54,16 @@ function show(report) {
   const isDry = report.isDry;
   place.replaceChildren(
     make('h2', {}, say(isDry ? 'wasTried' : 'wasImported', { format: report.format })),
-    numbers(report, isDry),
+    numbers(report),
     ...notes(report),
     isDry ? make('div', { class: 'actions' }, button(say('importNow'), () => send(false), { class: 'button primary' })) : '');
   if (!isDry) tell(say('imported', { count: report.comments.stored }));
 }
 
-function numbers(report, isDry) {
-  const outcomes = OUTCOMES.filter((outcome) => !(isDry && ['stored', 'there'].includes(outcome)));
+function numbers(report) {
   const rows = KINDS.filter((kind) => report[kind].read).map((kind) => make('li', {}, make('span', { class: 'who' },
     make('strong', {}, say(`kind.${kind}`)),
-    make('span', { class: 'quiet' }, outcomes.map((outcome) => `${number(report[kind][outcome])} ${say(`outcome.${outcome}`)}`).join(' · ')))));
+    make('span', { class: 'quiet' }, OUTCOMES.map((outcome) => `${number(report[kind][outcome])} ${say(`outcome.${outcome}`)}`).join(' · ')))));
   return rows.length ? make('ul', { class: 'rows' }, rows) : make('p', { class: 'quiet' }, say('emptyFile'));
 }
 

@@ -41,7 +41,7 @@ CONSTRUCTS: dict[str, str] = {
     "links to be encoded": _fill('[](<"字">)'),
     "pictures": _fill("![](a)"),
     "addresses in brackets": _fill("<a:b>"),
-    "bare addresses": _fill("a.co ", 8_000),
+    "bare addresses": _fill("a.com ", 8_000),
     "bare addresses without end": _fill("+www.", 8_000),
     "bare mail addresses": _fill("a@b.c ", 8_000),
     "open brackets": _fill("["),
@@ -102,6 +102,14 @@ CONSTRUCTS: dict[str, str] = {
     "empty listings": _fill("```\n"),
     # HTML.
     "tags": _fill("<b>"),
+    "closed tags": _fill("<b>x</b>"),
+    "closed tags in a block": "<div>" + _fill("<span>x</span>", LENGTH - 20) + "</div>",
+    "deep blocks": "<div>" * (LENGTH // 11) + "</div>" * (LENGTH // 11),
+    "ends in comments": "<div>" + _fill("<b><!--</b>-->", _HALF) + _fill("<p>x</p>", _HALF - 8),
+    "closed tags around paragraphs": "<div><p>"
+    + "".join(f"<b title={n}>" for n in range(250))
+    + _fill("<p>x</p>", _HALF)
+    + "</b>" * 250,
     "tags opened again": _times(_FORMATS, "\n\nx"),
     "tags opened again in a list": _times(_FORMATS, "\n- x"),
     "a long link opened again": _times(f'<a href="/{_LONG}">\n\n', "x\n\n"),

@@ -39,6 +39,7 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
     assert [json.loads(line)["why"] for line in report.read_text().splitlines()] == [
         "was deleted there",
         "belongs to a thread without an address",
+        *["clients have to ask for the path"] * 2,
         "replies to a deleted comment: it moves up",
     ]
     assert "nothing was stored" in ask(served, "import", path, "--dry-run")

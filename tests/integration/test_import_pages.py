@@ -59,6 +59,7 @@ def place(tmp_path: Path, store: Store, servers: Mapping[str, RealServer]) -> tu
     shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
     database(tmp_path, "comments.db")
     database(tmp_path, "artalk.db", "artalk.sql")
+    database(tmp_path, "waline.sqlite", "waline.sql")
     for name, compressed in COMPRESSED.items():
         (tmp_path / compressed).write_bytes(gzip.compress((DATA / name).read_bytes()))
     command = tmp_path / "bin/footfall"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from footfall.transfer import formats
+from footfall.transfer import formats, wordpress
 from footfall.transfer.report import ImportReport
 from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
-from footfall.transfer.values import path_of
+from footfall.transfer.values import html_block, path_of
 from tests.support.importing import DATA, database
 
 # nick -> text, time, parent, status
@@ -196,6 +196,85 @@ def test_what_a_database_writes_for_nothing_is_nothing(tmp_path: Path) -> None:
     assert (row.text, row.nick, row.mail, row.link, row.notes) == ("NULL", "NULL", "", "", ())
 
 
+def test_names_and_links_that_were_stored_as_html_are_text(tmp_path: Path) -> None:
+    """As Valine up to 1.4, Isso and WordPress store them."""
+    valine, isso, wordpress = (tmp_path / name for name in ("valine", "isso.db", "wordpress"))
+    link = "https://tj.example/?a=1&amp;b=2"
+    valine.write_text(
+        '{"objectId":"1","nick":"Tom &amp; O&#39;Brien","mail":"t@x.example","mailMd5":"",'
+        f'"link":"{link}","comment":"<p>R &amp; D</p>","url":"/a"}}'
+    )
+    database(tmp_path).rename(isso)
+    with sqlite3.connect(isso) as db:
+        db.execute("UPDATE comments SET author = 'Tom &amp; O''Brien', website = ?", (link,))
+    wordpress.write_text(
+        '<rss xmlns:wp="http://wordpress.org/export/1.2/"><channel><item><link>/a</link>'
+        "<wp:comment><wp:comment_author><![CDATA[Tom &amp; O&#039;Brien]]></wp:comment_author>"
+        f"<wp:comment_author_url><![CDATA[{link}]]></wp:comment_author_url>"
+        "<wp:comment_date>2020-01-02 03:04:05</wp:comment_date>"
+        "<wp:comment_content>R &amp;amp; D</wp:comment_content></wp:comment></item></channel></rss>"
+    )
+    for file in (valine, isso, wordpress):
+        row, *_ = read(Source(file))
+        assert isinstance(row, CommentRow)
+        assert (row.nick, row.link) == ("Tom & O'Brien", "https://tj.example/?a=1&b=2")
+        assert "R &amp; D" in row.text or file is isso
+
+
+@pytest.mark.parametrize(
+    ("written", "html"),
+    [
+        ("one\ntwo\n\nthree", "<p>one<br>\ntwo</p>\n<p>three</p>"),
+        (
+            "See:\n<pre>a\n  b\n\n\n  c</pre>\nend",
+            "<p>See:\n<pre>a\n  b\n&#10;&#10;  c</pre>\nend</p>",
+        ),
+        ("<ul>\n<li>a</li>\n  <li>b</li>\n</ul>", "<ul>\n<li>a</li>\n  <li>b</li>\n</ul>"),
+        (
+            "<blockquote>\na\nb\n</blockquote>\nc\nd",
+            "<blockquote>\na<br>\nb\n</blockquote>\nc<br>\nd",
+        ),
+        ("a <b>b</b>\n<code>c</code>", "<p>a <b>b</b><br>\n<code>c</code></p>"),
+        ("<p>a</p>\n\nb\n\n<div>c</div>", "<p>a</p>\n<p>b</p>\n<div>c</div>"),
+        (
+            "<table>\n<tr>\n<td>a\nb</td>\n</tr>\n</table>",
+            "<table>\n<tr>\n<td>a<br>\nb</td>\n</tr>\n</table>",
+        ),
+        ("<PRE>a\nb</PRE>", "<PRE>a\nb</PRE>"),
+    ],
+)
+def test_line_breaks_are_those_of_wordpress(written: str, html: str) -> None:
+    assert html_block(written, has_lines=True) == html
+
+
+def test_an_attachment_is_as_public_as_its_post_in_another_file(tmp_path: Path) -> None:
+    def item(id: int, status: str, parent: int, comment: str = "") -> str:
+        return (
+            f"<item><link>/{id}</link><wp:post_id>{id}</wp:post_id><wp:status>{status}</wp:status>"
+            f"<wp:post_parent>{parent}</wp:post_parent>{comment}</item>"
+        )
+
+    def file(name: str, items: str) -> Source:
+        path = tmp_path / name
+        path.write_text(
+            '<rss xmlns:wp="http://wordpress.org/export/1.2/"><channel>'
+            + items
+            + "</channel></rss>"
+        )
+        return Source(path)
+
+    said = "<wp:comment><wp:comment_content>x</wp:comment_content></wp:comment>"
+    posts = file("1", item(1, "publish", 0) + item(2, "private", 0))
+    photos = file("2", "".join(item(10 + of, "inherit", of, said) for of in (1, 2, 3)))
+    _, files = formats.chosen([photos, posts], ImportReport(), "wordpress")
+    rows = [row for each in files for row in wordpress.read(each)]
+    assert [row.hidden for row in rows if isinstance(row, CommentRow)] == [
+        "",
+        "belongs to a private post",
+        "belongs to an attachment of a missing post",
+    ]
+
+
 def test_comentario_has_pages_and_authors_apart(tmp_path: Path) -> None:
     file = tmp_path / "comentario.json"
     file.write_text(
@@ -288,7 +367,7 @@ def test_html_stays_one_block_whatever_it_contains() -> None:
     (bob, *_) = (row for row in read(Source(DATA / "valine.jsonl")) if isinstance(row, CommentRow))
     assert "\n\n" not in bob.text
     assert bob.text.startswith("<p>")
-    assert "&#32;" in bob.text
+    assert "<code>a\n&#10;b</code>" in bob.text
     (bob, *_) = (row for row in read(Source(DATA / "wordpress.xml")) if isinstance(row, CommentRow))
     assert bob.text == ("<p>Thanks, <strong>Ann</strong></p>\n<p>and<br>\ngood *bye*</p>")
 

@@ -175,7 +175,19 @@ def test_only_so_many_formulas_are_typeset() -> None:
 
 
 def test_tags_beyond_the_allowance_are_shown_as_text() -> None:
-    assert render("<wbr>" * (MAX_HTML_TAGS + 1)) == f"<p>{'<wbr>' * MAX_HTML_TAGS}&lt;wbr&gt;</p>\n"
+    tags = "<img>" * MAX_HTML_TAGS
+    assert render(f"{tags}<img><u>a</u>") == f"<p>{tags}&lt;img&gt;&lt;u&gt;a&lt;/u&gt;</p>\n"
+
+
+@pytest.mark.parametrize("tag", ["span", "b", "code"])
+def test_tags_that_are_closed_where_they_stand_are_not_counted(tag: str) -> None:
+    """As in code that another system has coloured, and its lines."""
+    code = f"<{tag}>def</{tag}> f<br>\n" * (2 * MAX_HTML_TAGS)
+    assert render(f"<pre>{code}</pre>") == f"<pre>{code}</pre>"
+    assert "&lt;" not in render(code)
+    # An end within something else is none.
+    assert "&lt;" in render(f"<div>{f'<{tag}><!--</{tag}>-->' * (2 * MAX_HTML_TAGS)}</div>")
+    assert "&lt;" in render(f"<div>{f'<{tag}><xmp></{tag}></xmp>' * (2 * MAX_HTML_TAGS)}</div>")
 
 
 def test_unclosed_tags_are_not_reopened_without_end() -> None:

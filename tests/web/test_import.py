@@ -300,6 +300,46 @@ async def test_an_account_that_exists_keeps_its_own_values(
     assert why(lines)["7"] == "has the email of an account here: that one is used"
 
 
+async def test_the_name_of_a_page_is_what_clients_send(site: Site, tmp_path: Path) -> None:
+    """Of themes that pass location.href, in what Waline, Valine and Footfall write."""
+    address = "https://b.example/post/1/"
+    first, other, last = (
+        {"objectId": id, "url": address, "comment": "x", "insertedAt": "2021-10-28"}
+        for id in ("1", "2", "3" * 32)
+    )
+    counter = {"objectId": "0" * 16, "url": address, "time": 1234}
+    waline, valine, own, table = (tmp_path / name for name in ("w", "v", "f", "t"))
+    data = {"Comment": [first], "Counter": [counter]}
+    waline.write_text(json.dumps({"type": "waline", "version": 1, "data": data}))
+    valine.write_text("\n".join(json.dumps({**row, "ACL": None}) for row in (other, counter)))
+    lines = [{"table": "Comment", **last}, {"table": "Counter", **counter}]
+    own.write_text("\n".join(json.dumps(row, separators=(",", ":")) for row in lines))
+    for number, file in enumerate((waline, valine, own), 1):
+        report = await imported(site, file)
+        assert not [1 for _, outcome, _ in report.reasons if outcome == "renamed"]
+        assert (await site.page(address))["count"] == number
+        assert await site.get("/article", path=address) == 1234
+
+    table.write_text(f"url,time\n{address},7\nhttps://b.example/post/1/#top,7\n")
+    report = await imported(site, table)
+    assert report.examples["counters", "renamed", "clients have to ask for the path"] == (
+        "//b.example/post/1/ to /post/1/"
+    )
+    assert await site.get("/article", path="/post/1/") == 7
+
+
+async def test_pages_of_an_application_are_pages_and_places_in_a_page_are_none(
+    site: Site, tmp_path: Path
+) -> None:
+    home = "https://spa.example/"
+    urls = {"#!/alpha": 1, "#!/beta": 2, "#/gamma": 3, "#place": 4, "": 5, "c/#comments": 6}
+    counts = [{"url": home + url, "time": number} for url, number in urls.items()]
+    counts += [{"url": "/c/#top", "time": 8}, {"url": "key#1", "time": 9}]
+    await imported(site, written(tmp_path, *counts), "sum")
+    asked = ["/#!/alpha", "/#!/beta", "/#/gamma", "/", "/c/", "key#1"]
+    assert await site.get("/article", path=asked) == [1, 2, 3, 9, 14, 9]
+
+
 async def test_accounts_without_email_name_or_password_keep_their_comments(
     site: Site, tmp_path: Path
 ) -> None:
@@ -422,7 +462,11 @@ async def test_what_tells_two_pages_apart_is_kept_and_what_is_joined_is_said(
     pages = asked.split(",")
     assert [(await site.page(path))["count"] for path in pages] == [1, 1, 4, 2]
     named = "of 3 addresses, such as //tin.example/a and //tin.example/a/index.html"
-    assert {(each["row"], each["why"]) for each in map(json.loads, lines)} == {
+    assert {
+        (each["row"], each["why"])
+        for each in map(json.loads, lines)
+        if each["outcome"] != "renamed"
+    } == {
         (f"/a {named}", "has comments of several addresses"),
         (f"time /a {named}", "has counts of several addresses: they are added up"),
         ("time /a", "has several counts of one address: the largest is taken"),

@@ -19,7 +19,7 @@ from ..store.imports import Imports, Way
 from ..transfer.archives import members
 from ..transfer.download import is_address
 from ..transfer.formats import FORMATS, Format, Unknown, chosen, named
-from ..transfer.importing import Import, Undated, run
+from ..transfer.importing import Import, PagesBy, Undated, run
 from ..transfer.report import KINDS, ImportReport
 from ..transfer.source import Damaged, Source
 from ..transfer.storing import Comparison
@@ -53,6 +53,7 @@ def take_over(
     undated: Undated = "skip",
     columns: str = "",
     page_by: str = "address",
+    pages_by: PagesBy | None = None,
     report_name: str | None = None,
     is_dry: bool,
     is_json: bool,
@@ -69,7 +70,7 @@ def take_over(
             files = stack.enter_context(members(source))
             format, files = _chosen(files, report, format_name)
             _require_use(format, columns, page_by)
-            wanted = Import(format, way, is_dry, undated, is_check=is_check)
+            wanted = Import(format, way, is_dry, undated, is_check=is_check, pages_by=pages_by)
             with saying_so_far(stack, lambda: _stored_so_far(report)):
                 done = uvloop.run(_import(settings, files, wanted, report, on_progress))
         except Damaged as error:
@@ -209,6 +210,7 @@ def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_js
 def _show_reasons(report: ImportReport) -> None:
     for reason in report.every_reason():
         example = printable(str(reason["example"]))
-        is_page = reason["outcome"] == "joined" and reason["kind"] == "comments"
-        rows = number_of(reason["number"], "page" if is_page else reason["kind"].removesuffix("s"))
+        outcome, kind = reason["outcome"], reason["kind"]
+        is_page = outcome == "renamed" or (outcome, kind) == ("joined", "comments")
+        rows = number_of(reason["number"], "page" if is_page else kind.removesuffix("s"))
         click.echo(f"{rows} {reason['outcome']}, such as {example}: {reason['why']}")

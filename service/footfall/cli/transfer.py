@@ -15,7 +15,7 @@ from .vercount import vercount
 
 if TYPE_CHECKING:
     from ..store.imports import Way
-    from ..transfer.importing import Undated
+    from ..transfer.importing import PagesBy, Undated
 
 
 @click.command(
@@ -52,6 +52,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="What identifies a Disqus thread's page.",
 )
+@click.option(
+    "--pages",
+    "pages_by",
+    type=click.Choice(["key", "path"]),
+    help="Name pages as the file does, or by the paths of their addresses; default: as clients of "
+    "that system do.",
+)
 @click.option("--dry-run", is_flag=True, help="Check everything, store nothing.")
 @click.option(
     "--report",
@@ -69,6 +76,7 @@ def import_(
     utc_offset: str,
     undated: str,
     page_by: str,
+    pages_by: str | None,
     dry_run: bool,
     report_name: str | None,
     is_json: bool,
@@ -93,6 +101,7 @@ def import_(
             undated=cast("Undated", undated),
             columns=",".join(columns),
             page_by=page_by,
+            pages_by=cast("PagesBy | None", pages_by),
             report_name=report_name,
             is_dry=dry_run,
             is_json=is_json,

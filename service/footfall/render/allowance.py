@@ -4,7 +4,12 @@ Each costly part has its own limit; these limit the sums, since sixteen thousand
 fit in 64 kB. A rejected part stays in the comment as plain text.
 """
 
+from collections.abc import Sequence
 from html import escape
+
+from markdown_it.token import Token
+
+from .tags import Tags
 
 # HTML may be this many times as long as its text. A text of & alone becomes five times as long by
 # escaping, which is always allowed; six leaves space for paragraphs.
@@ -42,11 +47,10 @@ class Allowance:
         self._formulas = 0 if is_plain else MAX_FORMULAS
         self._formula_characters = MAX_FORMULA_CHARACTERS
         self._code_squares = 0 if is_plain else MAX_LISTING_CHARACTERS**2
-        self._html_tags = 0 if is_plain else MAX_HTML_TAGS
+        self._html_tags = -1 if is_plain else MAX_HTML_TAGS
+        self.tags = Tags()
         self.cells_left = MAX_CELLS
         self._label_characters = MAX_LABEL_CHARACTERS
-        # Bytes of unclosed tags, which an HTML parser may open again in every later block.
-        self.reopened = 0
 
     def markup(self, length: int) -> bool:
         """`length` more bytes of HTML that may be left out."""
@@ -66,8 +70,12 @@ class Allowance:
         self._code_squares -= length**2
         return True
 
-    def html(self, tags: int) -> bool:
-        self._html_tags -= tags
+    def html(self, written: str, tokens: Sequence[Token], index: int) -> bool:
+        """Tags that are closed in the same block are free."""
+        self.tags.read(written, tokens, index)
+        if self.tags.open > self._html_tags:
+            # An end without its start would vanish.
+            self._html_tags = -1
         return self._html_tags >= 0
 
     def cells(self, count: int) -> bool:

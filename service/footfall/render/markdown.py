@@ -5,7 +5,6 @@ by `footfall comments rerender`. The result is sanitised and at most `allowance.
 and no text takes longer than a second.
 """
 
-import re
 from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
@@ -30,9 +29,6 @@ MAX_REFINED_CHARACTERS = 8_000
 # An HTML parser opens an unclosed <b> again in every later block: a comment can grow by the bytes
 # of such tags times the number of all tags.
 MAX_REOPENED_BYTES = 1_000_000
-# What each tag adds to an unclosed tag's bytes: that tag and its end.
-_ELEMENT_BYTES = 30
-_REOPENED = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.I)
 
 
 def render(text: str, pictures: Pictures = ALL_PICTURES) -> str:
@@ -43,7 +39,7 @@ def render(text: str, pictures: Pictures = ALL_PICTURES) -> str:
         html = (_REFINED if len(text) <= MAX_REFINED_CHARACTERS else _PLAIN).render(
             text, {"allowance": allowance}
         )
-        grows = allowance.reopened * html.count("<") > MAX_REOPENED_BYTES
+        grows = allowance.tags.reopened * html.count("<") > MAX_REOPENED_BYTES
         if grows or len(html.encode()) > most:
             continue
         html = clean(html, pictures)
@@ -117,11 +113,7 @@ def _html(
     _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
     written, allowance = tokens[index].content, env["allowance"]
-    if not allowance.html(written.count("<")):
-        return escapeHtml(written)
-    if _REOPENED.search(written):
-        allowance.reopened += len(written) + written.count("<") * _ELEMENT_BYTES
-    return written
+    return written if allowance.html(written, tokens, index) else escapeHtml(written)
 
 
 def _cell(

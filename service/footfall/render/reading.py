@@ -10,6 +10,12 @@ from urllib.parse import unquote
 from ..markup import is_blank, without_unseen
 from .links import linked
 
+# The sanitiser removes these tags with their content; other unknown tags leave their text.
+DROPPED = (
+    *("iframe", "noembed", "noframes", "noscript", "object", "plaintext", "script", "style"),
+    *("svg", "template", "textarea", "title", "xmp"),
+)
+_DROPPED = re.compile(rf"<(?:{'|'.join(DROPPED)})\b", re.IGNORECASE)
 # Between these, words stand apart: other tags may stand within a word.
 _APART = re.compile(
     r"</?(?:blockquote|br|center|dd|del|details|div|dl|dt|figcaption|figure|h[1-6]|hr|img|li|ol|p|pre"
@@ -37,6 +43,11 @@ def plain(text: str) -> str:
     if text.isascii():
         return text
     return without_unseen(unicodedata.normalize("NFKC", text))
+
+
+def is_cut(html: str) -> bool:
+    """Has it something that the sanitiser removes with its content?"""
+    return bool(_DROPPED.search(html))
 
 
 def shows_nothing(html: str) -> bool:

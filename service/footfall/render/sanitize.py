@@ -13,6 +13,7 @@ import nh3
 
 from .listing import CLASSES
 from .pictures import ALL_PICTURES, Pictures, has_scheme_of
+from .reading import DROPPED
 
 LINK_SCHEMES = {"http", "https", "mailto"}
 
@@ -58,11 +59,6 @@ ALLOWED: dict[str, set[str]] = {
     "mo": _MATH | _SPACE,
     "mpadded": _MATH | _SPACE,
     "mspace": _MATH | _SPACE,
-}
-# These tags are removed with their content; other unknown tags leave their text.
-_DROPPED = {
-    *("iframe", "noembed", "noframes", "noscript", "object", "plaintext", "script", "style"),
-    *("svg", "template", "textarea", "title", "xmp"),
 }
 
 # With any other class, a comment could look like a part of the page, such as a button or a notice.
@@ -138,7 +134,7 @@ def _cleaner(pictures: Pictures) -> nh3.Cleaner:
         # Without this, nh3 allows its default attributes, title and lang, on every tag.
         attributes=ALLOWED | {"*": set()},
         attribute_filter=_filter(pictures),
-        clean_content_tags=_DROPPED,
+        clean_content_tags=set(DROPPED),
         link_rel=None,
         # The filter allows `data:` in pictures' addresses only.
         url_schemes=LINK_SCHEMES | {"data"},

@@ -14,7 +14,7 @@ from ..driver.keys import digest
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_blank, is_safe_url, safe_link, shown_name
 from ..model import MODERATORS
-from ..render.reading import shows_nothing
+from ..render.reading import is_cut, shows_nothing
 from .rows import AccountRow, CommentRow, CounterRow
 
 # Hashes that logins can verify, and that are no slower than those made here: a hash that takes
@@ -56,6 +56,8 @@ def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -
         note(f"{row.hidden}: it waits")
         status = "waiting"
     text = row.text
+    if row.is_html and is_cut(text):
+        note("has HTML that comments may not contain: it is left out")
     if len(text) > rules.comment_length:
         note("has a longer text than COMMENT_LENGTH: the rest is left out")
         text = text[: rules.comment_length]

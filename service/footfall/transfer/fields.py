@@ -3,6 +3,7 @@ are noted for the report."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, timezone
+from html import unescape
 from typing import Any, TypeVar
 
 from ..model import Standing
@@ -35,6 +36,10 @@ class Fields:
         elif isinstance(value, str) and value_text != value:
             self.note(f"has a {name} with characters that no text may contain: they are left out")
         return value_text or ""
+
+    def escaped(self, *names: str) -> str:
+        """A text that the other system has stored as HTML: without its entities."""
+        return unescape(self.text(*names))
 
     def number(self, *names: str) -> int:
         """A whole number; 0 for anything else."""

@@ -26,12 +26,14 @@ from .source import Damaged, Source
 
 
 class Format(NamedTuple):
-    """`signs` are expressions that all have to be found in a file's head."""
+    """`signs` are expressions that all have to be found in a file's head. In a format that
+    `has_keys`, a page's name is what clients send: also a whole address stays as it is."""
 
     name: str
     title: str
     read: Callable[[Source], ImportRows]
     signs: tuple[bytes, ...]
+    has_keys: bool = False
 
     @property
     def is_table(self) -> bool:
@@ -49,13 +51,16 @@ FORMATS = (
         "Waline's database",
         waline.read_database,
         (_SQLITE, rb"CREATE TABLE [^()]{0,40}Comment\b"),
+        has_keys=True,
     ),
     Format("isso", "Isso's database", isso.read, (_SQLITE,)),
     # Says itself what it is, also of a class without objects.
-    Format("valine", "Valine and LeanCloud", valine.read, (valine.HEAD,)),
+    Format("valine", "Valine and LeanCloud", valine.read, (valine.HEAD,), has_keys=True),
     Format("disqus", "Disqus", disqus.read, (rb"\A<", rb"<disqus\b")),
     Format("wordpress", "WordPress", wordpress.read, (rb"\A<", rb"wordpress\.org/export/")),
-    Format("waline", "Waline's archive", waline.read, (_JSON, rb'"type"\s*:\s*"waline"')),
+    Format(
+        "waline", "Waline's archive", waline.read, (_JSON, rb'"type"\s*:\s*"waline"'), has_keys=True
+    ),
     Format(
         "remark42",
         "Remark42",
@@ -93,8 +98,16 @@ FORMATS = (
         "Valine and LeanCloud",
         valine.read,
         (_JSON, rb'"(ACL|isSpam|mailMd5|__type)"\s*:'),
+        has_keys=True,
     ),
     Format("twikoo", "Twikoo", twikoo.read, (_JSON, rb'"time"\s*:', rb'"created"\s*:')),
+    Format(
+        "footfall",
+        "Footfall's export",
+        tabular.read_json,
+        (rb'\A\{"table":"(Comment|Counter|Users)","objectId":"[0-9a-v]{16,32}"',),
+        has_keys=True,
+    ),
     Format("ndjson", "JSON with Waline's names", tabular.read_json, (_JSON,)),
     Format("csv", "a table", tabular.read_csv, (rb"\A[^\n]*[,;\t|]",)),
 )
@@ -144,7 +157,10 @@ def chosen(
             report.count("comments", "read")
             report.refuse(Refusal("comments", source.name, "has an unknown format"))
     (format,) = formats.values()
-    return format, [source for source, of in chosen if of]
+    together = [source for source, of in chosen if of]
+    for source in together:
+        source.together = together
+    return format, together
 
 
 def _require_here(source: Source) -> None:

@@ -36,13 +36,16 @@ from .values import address_of, path_of
 STEP_COUNTERS = 1000
 
 Undated = Literal["skip", "now"]
+# What names a page here: the file's own name, or the path of an address.
+PagesBy = Literal["key", "path"]
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
     """An import and its options: `is_dry` stores nothing, and `is_check` compares counters instead.
     Rows without a date are rejected, or dated `now`, the file's modification time, so that a
-    repeated import finds them. Imported accounts `may_administer` if an operator imports them."""
+    repeated import finds them. Imported accounts `may_administer` if an operator imports them.
+    `pages_by` is the format's own, if it is None."""
 
     format: Format
     way: Way = "max"
@@ -50,6 +53,11 @@ class Import:
     undated: Undated = "skip"
     may_administer: bool = True
     is_check: bool = False
+    pages_by: PagesBy | None = None
+
+    @property
+    def keeps_keys(self) -> bool:
+        return self.format.has_keys if self.pages_by is None else self.pages_by == "key"
 
 
 @dataclass(slots=True)
@@ -60,6 +68,7 @@ class _Reading:
     report: ImportReport
     undated_ms: int | None
     may_administer: bool
+    keeps_keys: bool
     counters: list[tuple[str, str, str, int]] = field(default_factory=list)
 
     def read(self, files: Iterable[Source], format: Format) -> None:
@@ -68,6 +77,8 @@ class _Reading:
                 self.take(row)
         self.flush()
         self.staging.tell_joined(self.report)
+        if not self.keeps_keys:
+            self.staging.tell_renamed(self.report)
         self.staging.put_together(self.report, self.comments.process.clock() + DAY_MS)
 
     def take(self, row: ImportRow) -> None:
@@ -118,7 +129,7 @@ class _Reading:
             self.flush()
 
     def _page(self, address: str) -> str:
-        return self.comments.counting.page_of(path_of(address))
+        return self.comments.counting.page_of(address if self.keeps_keys else path_of(address))
 
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
@@ -149,8 +160,15 @@ async def run(
     staging = Staging(wanted.way)
     try:
         undated_ms = files[0].changed_ms if wanted.undated == "now" else None
-        may = wanted.may_administer
-        reading = _Reading(comments, staging, imports.place, report, undated_ms, may)
+        reading = _Reading(
+            comments,
+            staging,
+            imports.place,
+            report,
+            undated_ms,
+            wanted.may_administer,
+            wanted.keeps_keys,
+        )
         await apart(lambda: reading.read(files, wanted.format))
         if wanted.is_check:
             return await compare_counters(comments.counting, staging, apart)

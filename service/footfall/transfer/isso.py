@@ -63,9 +63,10 @@ def _comment(record: Record, page: object) -> CommentRow:
         path=text(page) or "",
         text=fields.text("text"),
         at=fields.moment("created"),
-        nick=fields.text("author"),
-        mail=fields.text("email"),
-        link=fields.text("website"),
+        # isso/views/comments.py escapes these before they are stored.
+        nick=fields.escaped("author"),
+        mail=fields.escaped("email"),
+        link=fields.escaped("website"),
         # Isso has anonymised it.
         address=fields.text("remote_addr"),
         parents=(parent,) if parent else (),

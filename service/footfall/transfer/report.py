@@ -9,8 +9,8 @@ import orjson
 from .rows import Kind, Refusal
 
 # `stored` is new, `there` was imported before; `changed` rows are stored, too. `joined`: several
-# pages there are one page here.
-Outcome = Literal["read", "stored", "there", "changed", "refused", "joined"]
+# pages there are one page here; `renamed`: a page has another name here.
+Outcome = Literal["read", "stored", "there", "changed", "refused", "joined", "renamed"]
 OUTCOMES: tuple[Outcome, ...] = ("read", "stored", "there", "changed", "refused")
 KINDS: tuple[Kind, ...] = ("comments", "counters", "accounts")
 # A place in the other system's file, as shown to users.
@@ -35,6 +35,9 @@ class ImportReport:
 
     def join(self, kind: Kind, where: str, why: str) -> None:
         self._note(kind, "joined", where, why)
+
+    def rename(self, kind: Kind, where: str, why: str) -> None:
+        self._note(kind, "renamed", where, why)
 
     def change(self, kind: Kind, where: str, why: str) -> None:
         self._note(kind, "changed", where, why)

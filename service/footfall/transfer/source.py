@@ -7,7 +7,7 @@ megabytes: its readers get chunks in which all of that is taken care of.
 import codecs
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from datetime import UTC, timezone
 from itertools import chain
@@ -74,6 +74,8 @@ class Source:
         self.page_by = page_by
         self.is_misread = False
         self.encoding = encoding
+        # The files that are imported together, this one included.
+        self.together: Sequence[Source] = [self]
         self._on_progress = on_progress
 
     @property

@@ -13,7 +13,7 @@ import orjson
 from ..counting.names import MAX_COUNT
 from ..store.imports import Way
 from .report import ImportReport
-from .rows import AccountRow, CommentRow
+from .rows import AccountRow, CommentRow, Kind
 
 _TABLES = """
 CREATE TABLE comments (
@@ -43,6 +43,11 @@ _JOINED_COMMENTS = """
 SELECT path, count(DISTINCT address), min(address), max(address) FROM comments WHERE gone = 0
 GROUP BY path HAVING count(DISTINCT address) > 1
 """
+_RENAMED: dict[Kind, str] = {
+    "comments": "SELECT DISTINCT path, address FROM comments WHERE gone = 0 AND address LIKE '//%'",
+    "counters": "SELECT DISTINCT substr(name, instr(name, ' ') + 1), address FROM counters "
+    "WHERE address LIKE '//%'",
+}
 # Replies whose parent is not on their page, and whether the other comment above them is.
 _ORPHANS = """
 SELECT source, EXISTS (SELECT 1 FROM comments p WHERE p.source = c.other AND p.path = c.path)
@@ -155,6 +160,12 @@ class Staging:
             if number > 1:
                 why = "has counts of several addresses: they are added up"
                 report.join("counters", _with(name, number, first, last), why)
+
+    def tell_renamed(self, report: ImportReport) -> None:
+        """Pages that had a whole address, and have its path here."""
+        for kind, query in _RENAMED.items():
+            for path, address in self._db.execute(query):
+                report.rename(kind, f"{address} to {path}", "clients have to ask for the path")
 
     # Threads.
 

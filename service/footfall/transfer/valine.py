@@ -6,6 +6,7 @@ They come as a list, {"results": […]}, or one object a line below a line that 
 import re
 from collections.abc import Iterable
 from functools import partial
+from html import unescape
 from itertools import islice
 
 from .fields import Record
@@ -42,4 +43,9 @@ def _rows(source: Source, where: str, record: Record) -> Iterable[ImportRow]:
 def _comment(source: Source, record: Record) -> CommentRow:
     row = comment(source, record)
     # Only Waline's comments have a status, and they are Markdown.
-    return row if record.get("status") else row._replace(text=html_block(row.text), is_html=True)
+    if record.get("status"):
+        return row
+    # Valine up to 1.4 stores what it has escaped; later ones have names without entities.
+    nick, mail, link = unescape(row.nick), unescape(row.mail), unescape(row.link)
+    text = html_block(row.text)
+    return row._replace(text=text, is_html=True, nick=nick, mail=mail, link=link)

@@ -40,8 +40,17 @@ _SOMEDAY, _ANOTHER_DAY = datetime(2001, 1, 1), datetime(2004, 2, 2)
 _NEVER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdef\ufffe\uffff]")
 _ADDRESS = re.compile(r"(https?:)?//", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
+_BLANK_LINES_OF_CODE = re.compile(r"\n(?:[ \t]*\n)+")
+# Stands for a line break in code; no text has one (_NEVER).
+_LINE_OF_CODE = "\0"
 _CODE, _END_OF_CODE = re.compile(r"<pre\b", re.IGNORECASE), re.compile("</pre>", re.IGNORECASE)
-_IN_A_BLOCK = re.compile(r"<(p|div|blockquote|ul|ol|pre|table|h[1-6]|details|figure|hr)\b", re.I)
+_BLOCK = (
+    r"</?(?:address|article|aside|blockquote|d[dlt]|details|div|fig(?:caption|ure)|h[1-6]|hr|li|ol|p"
+    r"|pre|section|summary|t(?:able|body|d|foot|h|head|r)|ul)\b"
+)
+_IN_A_BLOCK = re.compile(_BLOCK, re.IGNORECASE)
+# A line break, with the tag of a block before or behind it.
+_LINE = re.compile(rf"({_BLOCK}[^<>]*>[ \t]*)?\n([ \t]*(?={_BLOCK}))?", re.IGNORECASE)
 
 
 def text(value: object) -> str | None:
@@ -162,36 +171,47 @@ def path_of(address: object) -> str:
     """The path by which clients name a page of this address; a path stays as it is.
 
     The query stays, since it may be all that distinguishes two pages, without parameters that only
-    track the source of a visit.
+    track the source of a visit. So does a fragment that names a page of a single-page application.
     """
-    written = (text(address) or "").strip()
+    written = without_place((text(address) or "").strip())
     if not _ADDRESS.match(written):
         return written
     try:
         parts = urlsplit(written)
     except ValueError:
         return ""
-    path = parts.path or "/"
-    return decode_uri(without_tracking(f"{path}?{parts.query}" if parts.query else path))
+    path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return decode_uri(without_tracking(path)) + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def without_place(written: str) -> str:
+    """Without the fragment that names a place in a page: all but `#!…` and `#/…`, the pages of an
+    application. Only addresses and paths have fragments; any other name stays."""
+    path, mark, fragment = written.partition("#")
+    is_kept = not (path.startswith("/") or _ADDRESS.match(path)) or fragment.startswith(("!", "/"))
+    return written if is_kept else path
 
 
 def address_of(written: str) -> str:
-    """The parts of an address that may distinguish two pages: neither its scheme nor its
-    fragment."""
-    return decode_uri(re.sub(r"\Ahttps?:", "", written.strip().partition("#")[0], flags=re.I))
+    """The parts of an address that may distinguish two pages: not its scheme, nor a place."""
+    return decode_uri(re.sub(r"\Ahttps?:", "", without_place(written.strip()), flags=re.I))
 
 
 def html_block(written: str, *, has_lines: bool = False) -> str:
     """HTML that a renderer of Markdown takes as it is: one block, which starts with a block's tag
-    and has no blank line. With `has_lines`, line breaks are meant."""
-    # In code a blank line stays one, as a line with a space that Markdown does not see.
+    and has no blank line. With `has_lines`, line breaks are meant as WordPress means them: not in
+    code, and not beside the tag of a block."""
     kept = "".join(_with_lines_of_code(written.strip()))
     parts = [part.strip() for part in _BLANK_LINES.split(kept) if part.strip()]
     if has_lines:
-        parts = [part.replace("\n", "<br>\n") for part in parts]
-    if parts and not _IN_A_BLOCK.match(parts[0]):
-        parts = [f"<p>{part}</p>" for part in parts]
-    return "\n".join(parts)
+        parts = [_LINE.sub(_broken, part) for part in parts]
+    parts = [part if _IN_A_BLOCK.match(part) else f"<p>{part}</p>" for part in parts]
+    return "\n".join(parts).replace(_LINE_OF_CODE, "\n")
+
+
+def _broken(match: re.Match[str]) -> str:
+    is_beside_a_block = match[1] or match[2] is not None
+    return match[0] if is_beside_a_block else "<br>\n"
 
 
 def _with_lines_of_code(written: str) -> Iterator[str]:
@@ -202,6 +222,12 @@ def _with_lines_of_code(written: str) -> Iterator[str]:
         last := _END_OF_CODE.search(written, first.end())
     ):
         yield written[at : first.start()]
-        yield _BLANK_LINES.sub("\n&#32;\n", written[first.start() : last.end()])
+        code = _BLANK_LINES_OF_CODE.sub(_encoded, written[first.start() : last.end()])
+        yield code.replace("\n", _LINE_OF_CODE)
         at = last.end()
     yield written[at:]
+
+
+def _encoded(match: re.Match[str]) -> str:
+    """Blank lines that Markdown does not see."""
+    return "\n" + "&#10;" * (match[0].count("\n") - 1)

@@ -33,19 +33,25 @@ _UNSEEN = {
 
 
 def read(source: Source) -> ImportRows:
-    # An attachment is as public as its post, which may come later in the file.
-    posts = {
-        item.fields.get("post_id", ""): _hidden(item.fields)
-        for item in elements(source, ("channel/item",))
-    }
+    # An attachment is as public as its post, which may come later, or in another file of a large
+    # site's export.
+    posts, others = _posts(source), [each for each in source.together if each is not source]
     for element in elements(source, ("channel/item", "item/comment")):
         if element.name == "comment":
             post = element.around
             why = _hidden(post)
             above = post.get("post_parent", "0")
             if post.get("status") == "inherit" and above != "0":
+                while above not in posts and others:
+                    posts = _posts(others.pop()) | posts
                 why = why or posts.get(above, "belongs to an attachment of a missing post")
             yield _comment(element.fields, post.get("link", ""), why, source)
+
+
+def _posts(source: Source) -> dict[str, str]:
+    """The reasons why posts are hidden, by their ids."""
+    items = elements(source, ("channel/item",))
+    return {item.fields.get("post_id", ""): _hidden(item.fields) for item in items}
 
 
 def _hidden(post: Record) -> str:
@@ -59,7 +65,8 @@ def _hidden(post: Record) -> str:
 
 
 def _comment(record: Record, link: str, hidden: str, source: Source) -> CommentRow | Refusal:
-    is_without_gmt = record.get("comment_date_gmt", "").startswith("0000")
+    gmt = record.get("comment_date_gmt", "").strip()
+    is_without_gmt = not gmt or gmt.startswith("0000")
     fields = Fields(record, source.zone if is_without_gmt else UTC)
     id, kind, parent = map(fields.text, ("comment_id", "comment_type", "comment_parent"))
     if kind not in ("", "comment"):
@@ -70,9 +77,10 @@ def _comment(record: Record, link: str, hidden: str, source: Source) -> CommentR
         path=link,
         text=html_block(fields.text("comment_content"), has_lines=True),
         at=fields.moment("comment_date" if is_without_gmt else "comment_date_gmt"),
-        nick=fields.text("comment_author"),
+        # WordPress filters names as HTML, and escapes addresses.
+        nick=fields.escaped("comment_author"),
         mail=fields.text("comment_author_email"),
-        link=fields.text("comment_author_url"),
+        link=fields.escaped("comment_author_url"),
         address=fields.text("comment_author_IP"),
         ua=fields.text("comment_agent"),
         parents=() if parent in ("", "0") else (parent,),

@@ -1,0 +1,6 @@
+CREATE TABLE wl_Comment (id integer primary key autoincrement, user_id integer, comment text, insertedAt timestamp, ip varchar(100), link varchar(255), mail varchar(255), nick varchar(255), pid integer, rid integer, sticky numeric, status varchar(50), "like" integer, ua text, url varchar(255), createdAt timestamp, updatedAt timestamp);
+CREATE TABLE wl_Counter (id integer primary key autoincrement, time integer, reaction0 integer, url varchar(255), createdAt timestamp, updatedAt timestamp);
+CREATE TABLE wl_Users (id integer primary key autoincrement, display_name varchar(255), email varchar(255), password varchar(255), type varchar(50), createdAt timestamp);
+INSERT INTO wl_Comment VALUES (1, 1, 'First **post**', '2021-10-28 12:50:15', '203.0.113.7', NULL, 'ann@example.com', 'Ann', NULL, NULL, NULL, 'approved', 3, 'Mozilla/5.0', '/hello/', NULL, NULL), (2, NULL, 'Thanks, **Ann**', '2021-10-28 12:51:15', '203.0.113.8', 'https://bob.example', 'bob@example.com', 'Bob', 1, 1, NULL, 'waiting', NULL, 'Mozilla/5.0', '/hello/', NULL, NULL);
+INSERT INTO wl_Counter VALUES (1, 120, 5, '/hello/', NULL, NULL);
+INSERT INTO wl_Users VALUES (1, 'Ann', 'ann@example.com', NULL, 'administrator', '2021-10-01 00:00:00');

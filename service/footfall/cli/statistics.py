@@ -9,7 +9,7 @@ import click
 import orjson
 
 from ..config import Settings
-from ..counting.names import view_counter
+from ..counting.names import counter_of
 from ..site import Site
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report
@@ -83,7 +83,7 @@ def _erase(path: str | None, settings: Settings) -> None:
         page = site.counting.page_of(path)
         if not await site.statistics.reports.erase(page):
             raise NothingToDo(f"there are no statistics of {printable(page)}")
-        (count,) = await site.counting.counters.read([view_counter(page)])
+        (count,) = await site.counting.counters.read([counter_of(page)])
         return count
 
     count = with_site(forget, settings)

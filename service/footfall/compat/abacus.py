@@ -14,11 +14,12 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from ..counting.clients import NO_CLIENT
+from ..counting.names import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import BadRequest, WrongMethod
 from ..http.params import MAX_PATH, RawRequest
 from ..http.response import Reply, Response, tagged_by_body
-from ..model import NO_VIEWS, Caller
+from ..model import Caller
 from ..site import Accounts
 from ..table.answers import Answered
 from ..table.context import ParseContext
@@ -118,12 +119,12 @@ def get_badge(counting: Counting, parsed: Wanted) -> FastRequest:
 
 
 def _hit(counting: Counting, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    change = (parsed.path(counting.page_of), NO_VIEWS, 1)
+    change = (parsed.path(counting.page_of), VIEWS, 1)
     return CounterChange(counting, [change], lambda counts: answer(counts[0]))
 
 
 def _read(counting: Counting, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    names = counting.counters.names([parsed.path(counting.page_of)], [NO_VIEWS])
+    names = [counter_of(parsed.path(counting.page_of))]
     return CounterRead(counting, names, lambda counts: answer(counts[0]))
 
 

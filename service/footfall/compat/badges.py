@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ..counting.names import VIEWS
+from ..counting.names import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import ServiceError
 from ..http.params import MAX_PATH, RawRequest
 from ..http.response import SHARED, Reply, Response, tagged_by_body
-from ..model import NO_VIEWS, Caller
+from ..model import Caller
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
@@ -125,11 +125,6 @@ class Badge:
         is_short = values["abbreviated"] == YES
         return cls(f"ghpvc/{values['username']}", look_of(values), values["base"], is_short)
 
-    @property
-    def type(self) -> str:
-        """A project's or a profile's badge counts no view of the site."""
-        return VIEWS if self.page.startswith("/") else NO_VIEWS
-
     def drawn(self, counts: Sequence[int]) -> bytes:
         number = counts[0] + self.base
         return badge(self.look, shortened(number) if self.is_short else str(number))
@@ -142,12 +137,12 @@ def count(counting: Counting, parsed: Badge) -> FastRequest:
         return parsed.drawn(counts), b""
 
     if not parsed.is_view:
-        return CounterRead(counting, [f"{parsed.type} {parsed.page}"], answer)
-    return CounterChange(counting, [(parsed.page, parsed.type, 1)], answer)
+        return CounterRead(counting, [counter_of(parsed.page)], answer)
+    return CounterChange(counting, [(parsed.page, VIEWS, 1)], answer)
 
 
 def show(counting: Counting, parsed: Badge) -> FastRequest:
-    names = [f"{parsed.type} {parsed.page}"]
+    names = [counter_of(parsed.page)]
     return CounterRead(counting, names, lambda counts: tagged_by_body(parsed.drawn(counts)))
 
 

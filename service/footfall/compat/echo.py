@@ -6,13 +6,6 @@ bounds its memory.
 
 from sys import getsizeof
 
-from ..counting.names import type_of
-
-
-def counter_name(page: str) -> str:
-    """The name of its counter."""
-    return f"{type_of(page)} {page}"
-
 
 def size_of(*templates: bytes) -> int:
     """How much memory they take."""

@@ -127,7 +127,7 @@ def _spelled(page: str) -> Iterator[str]:
     """Its clients leave out slashes at either end, and it knows no capital letters."""
     for spelling in (page, page.lower()):
         bare = spelling.strip("/")
-        yield from (spelling, f"/{bare}", f"/{bare}/" if bare else "/")
+        yield from (spelling, f"/{bare}", *((f"/{bare}/", f"{bare}/") if bare else ()))
 
 
 def _period(start: str, end: str, context: ParseContext) -> tuple[int, int] | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from ..counting.names import type_of
+from ..counting.names import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import BadRequest, CommentsElsewhere, NoRoom, Refused, ServiceError
 from ..http.envelope import NO_ENVELOPE
@@ -33,7 +33,7 @@ from ..table.fields import Choice, Fields, FieldValues, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of
 from ..table.who import ANYBODY
-from .echo import counter_name, size_of
+from .echo import size_of
 from .leancloud_fields import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -95,7 +95,7 @@ def find(counting: Counting, parsed: Find) -> FastRequest:
     if not rows:
         return FastRequest(answer)
     return CounterRead(
-        counting, [*map(counter_name, parsed.pages)], answer, kept_bytes=size_of(*rows)
+        counting, [*map(counter_of, parsed.pages)], answer, kept_bytes=size_of(*rows)
     )
 
 
@@ -132,7 +132,7 @@ def _changes(comments: Comments, saves: Sequence[Save], json: bytes) -> FastRequ
     def answer(counts: Sequence[int]) -> Reply:
         return json.replace(_NOW, iso(comments.process.clock()).encode()), b""
 
-    changes = [(save.page, type_of(save.page), 1) for save in saves if save.views]
+    changes = [(save.page, VIEWS, 1) for save in saves if save.views]
     if not changes:
         return FastRequest(answer)
     return CounterChange(comments.counting, changes, answer, kept_bytes=size_of(json))

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from ..counting.names import type_of
+from ..counting.names import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import Forbidden, ServiceError, Unreadable
 from ..http.envelope import Envelope
@@ -28,7 +28,7 @@ from ..table.fields import Choice, Field, Fields, FieldValues, Schema, Shapes, T
 from ..table.prefixes import Prefix
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, list_of, object_of
 from ..table.who import ANYBODY
-from .echo import counter_name, size_of
+from .echo import size_of
 
 ENVELOPE = Envelope(b'{"code":0,"data":', b"}")
 # Fluid sends three.
@@ -96,13 +96,13 @@ def ask(counting: Counting, parsed: Ask) -> FastRequest:
     json = b",".join([counter.json for counter in parsed.counters])
     if parsed.action == BATCH:
         json = b"[" + json + b"]"
-    changes = [(counter.page, type_of(counter.page), 1) for counter in parsed.counters]
+    changes = [(counter.page, VIEWS, 1) for counter in parsed.counters]
     json = ENVELOPE.around(json)
     return CounterChange(counting, changes, partial(_told, json), kept_bytes=size_of(json))
 
 
 def _read(counting: Counting, counter: Counter, answer: Answering, json: bytes) -> FastRequest:
-    return CounterRead(counting, [counter_name(counter.page)], answer, kept_bytes=size_of(json))
+    return CounterRead(counting, [counter_of(counter.page)], answer, kept_bytes=size_of(json))
 
 
 def _told(json: bytes, counts: Sequence[int]) -> Reply:

@@ -14,6 +14,7 @@ from ..driver.background import Background
 from ..driver.script_calls import CountsCallback
 from ..errors import NoRoom, TooMany
 from ..limits.buckets import TokenBuckets, of_client
+from ..model import NO_VIEWS
 from .clients import Clients, CountingClient
 from .limits import RateLimits
 from .names import VIEWS
@@ -115,4 +116,4 @@ class Counting:
 
 def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:
     """Do some of these (path, type, delta) changes need an administrator?"""
-    return any(type == VIEWS and delta < 0 for _, type, delta in changes)
+    return any(type in (VIEWS, NO_VIEWS) and delta < 0 for _, type, delta in changes)

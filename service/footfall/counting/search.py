@@ -4,8 +4,9 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..model import Caller
+from ..model import NO_VIEWS, Caller
 from ..store.log import ModerationLog
+from .names import VIEWS, is_page
 from .store import Counters, CounterWalk
 
 # Of one step of a search.
@@ -58,7 +59,9 @@ async def search(
 
 
 async def of_path(counters: Counters, types: Sequence[str], path: str) -> Mapping[str, int]:
-    """All counters of a page."""
+    """All counters of a path. What is viewed has one, by its type."""
+    other = NO_VIEWS if is_page(path) else VIEWS
+    types = [type for type in types if type != other]
     counts = await counters.read(counters.names([path], types))
     return dict(zip(types, counts, strict=True))
 

@@ -12,8 +12,9 @@ from ..callbacks import awaited
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.reads import PackedRead
-from ..model import NO_ORIGIN, NO_VIEWS, Origin
+from ..model import NO_ORIGIN, Origin
 from .batch import CounterBatcher
+from .names import counter_of
 from .packed import PackedChange, PackedNames
 
 # Hashes, and fields of a large one, per step of a walk: 8 MB at worst.
@@ -21,14 +22,6 @@ MAX_STEP_HASHES = 32
 MAX_STEP_FIELDS = 32
 # Limits of a search step: hashes, most of them empty on a small site, and counters.
 STEP_HASHES, STEP_COUNTERS = 16_384, 20_000
-
-
-# A client that measures the service has read no page of the site.
-DEMO_PAGE = "/.footfall-demo"
-
-
-def name_of(path: str, type: str) -> str:
-    return f"{NO_VIEWS if path == DEMO_PAGE and type == 'time' else type} {path}"
 
 
 class Counters:
@@ -54,7 +47,7 @@ class Counters:
     @staticmethod
     def names(paths: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
         """The counters of all types of the first path, then of the second, and so on."""
-        return tuple([name_of(path, type) for path in paths for type in types])
+        return tuple([counter_of(path, type) for path in paths for type in types])
 
     def reading(self, names: Sequence[str]) -> PackedRead:
         """What `fetch` takes."""
@@ -64,7 +57,7 @@ class Counters:
         self, changes: Sequence[tuple[str, str, int]], origin: Origin = NO_ORIGIN
     ) -> PackedChange:
         """What `send` takes, of (path, type, delta) each."""
-        named = [(name_of(path, type), delta) for path, type, delta in changes]
+        named = [(counter_of(path, type), delta) for path, type, delta in changes]
         return self._packed.change(named, origin)
 
     async def read(self, names: Sequence[str]) -> list[int]:
@@ -78,7 +71,7 @@ class Counters:
     async def correct(self, path: str, type: str, delta: int) -> int:
         """Change a counter by a difference that is not a view; the new count, 0 at least."""
         if self._undated:
-            return await self._undated(f"{type} {path}", delta)
+            return await self._undated(counter_of(path, type), delta)
         (count,) = await self.add([(path, type, delta)])
         return count
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from ..counting.names import counter_of
 from ..driver.keys import digest
 from ..model import NO_VIEWS, OnProgress
 from ..site import Comments
@@ -123,7 +124,7 @@ class _Reading:
         address = address_of(row.path)
         row = row._replace(path=self._page(row.path))
         row = checks.counter(row, (*self.comments.counting.types, NO_VIEWS))
-        name = f"{row.type} {row.path}"
+        name = counter_of(row.path, row.type)
         self.counters.append((self.place(name), name, address, row.number))
         if len(self.counters) >= STEP_COUNTERS:
             self.flush()

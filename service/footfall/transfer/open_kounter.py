@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import ijson
 
-from ..counting.names import type_of
+from ..counting.names import VIEWS
 from .json_bytes import sound
 from .rows import CounterRow, ImportRow, ImportRows, Refusal
 from .source import Damaged, Source, Stream
@@ -25,4 +25,4 @@ def _row(name: str, record: object) -> Iterator[ImportRow]:
     if number is None:
         yield Refusal("counters", name[:200], "is not a whole number")
     elif number:
-        yield CounterRow(name, type_of(name), number)
+        yield CounterRow(name, VIEWS, number)

@@ -11,7 +11,6 @@ from functools import partial
 
 import orjson
 
-from ..counting.names import type_of
 from ..model import STATUSES, Standing, Status
 from .databases import opened
 from .fields import Fields, Record
@@ -153,7 +152,7 @@ def counters(where: str, record: Record) -> Iterator[ImportRow]:
         if number is None:
             yield Refusal("counters", f"{where}: {name} {path}", "is not a whole number")
         elif number:
-            yield CounterRow(path, type_of(path) if name == "time" else name, number)
+            yield CounterRow(path, name, number)
 
 
 def account(source: Source, record: Record) -> AccountRow:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...callbacks import awaited
-from ...counting.names import VIEWS
+from ...counting.names import counter_of
 from ...counting.store import Counters
 from ...driver.replies import ErrorReply
 from ...errors import Unavailable
@@ -135,7 +135,7 @@ class LivePages:
 
     async def _read(self, path: str) -> None:
         (count,), (version,) = await asyncio.gather(
-            self._counters.read([f"{VIEWS} {path}"]),
+            self._counters.read([counter_of(path)]),
             awaited(partial(self._comments.fetch_version, path)),
         )
         page = self._pages.get(path)

@@ -1,5 +1,6 @@
 """Captchas for comments, and work before registrations."""
 
+import asyncio
 import html
 import json
 import re
@@ -11,6 +12,7 @@ import httpx
 import orjson
 import pytest
 
+from footfall.outside.captcha import Verifier
 from footfall.telemetry import faults
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.receivers import Receiver, receiver
@@ -59,6 +61,65 @@ async def test_a_comment_needs_a_valid_token(
     assert answer["errno"] == 0
     form = parse_qs(verifier.came[-1][2].decode())
     assert form == {"secret": ["secret"], "response": ["score0.9"], "remoteip": ["127.0.0.1"]}
+
+
+async def test_a_refusal_that_can_be_known_before_spends_no_token(
+    make_site: Sites, verifier: Receiver
+) -> None:
+    secret = {"TURNSTILE_SECRET": "secret", "TURNSTILE_URL": verifier.url}
+    site = await make_site(**secret, IPQPS="60", DISALLOW_IP_LIST="192.0.2.7")
+    sent = {**DRAFT, "turnstile": "good"}
+
+    async def errno(address: str = "192.0.2.1", **fields: str) -> int:
+        headers = {"x-forwarded-for": address}
+        answer = await site.http.post("/api/comment", json={**sent, **fields}, headers=headers)
+        return int(answer.json()["errno"])
+
+    assert await errno() == 0
+    assert len(verifier.came) == 1
+    # The same again is a retry, and has been verified.
+    assert await errno() == 0
+    site.clock.now += 61_000
+    assert await errno("192.0.2.2") == 1000  # a duplicate
+    assert await errno("192.0.2.2", comment="other", pid="0" * 32) == 1000  # a reply to nothing
+    assert await errno("192.0.2.7", comment="third") == 403
+    assert await errno("192.0.2.3", comment="fourth") == 0
+    assert await errno("192.0.2.3", comment="too fast") == 1000
+    assert await errno(comment="\u200b") == 1001
+    assert len(verifier.came) == 2
+
+
+async def test_what_changes_while_a_token_is_verified_counts(
+    make_site: Sites, verifier: Receiver
+) -> None:
+    site = await asking(make_site, verifier, "TURNSTILE")
+    root = await site.post("root", by=ADMIN)
+    is_asked, go_on = asyncio.Event(), asyncio.Event()
+    is_passed = Verifier.is_passed
+
+    async def late(self: Verifier, token: str, address: str) -> bool:
+        is_asked.set()
+        await go_on.wait()
+        return await is_passed(self, token, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Verifier, "is_passed", late)
+        reply = {**DRAFT, "comment": "late", "pid": root["objectId"], "turnstile": "good"}
+        sending = asyncio.create_task(site.send("POST", "/api/comment", reply))
+        await is_asked.wait()
+        await site.send("DELETE", f"/api/comment/{root['objectId']}", by=ADMIN)
+        go_on.set()
+        assert (await sending)["errmsg"] == "The comment you are replying to does not exist"
+    assert (await site.page())["count"] == 0
+
+
+async def test_a_closed_registration_spends_no_token(make_site: Sites, verifier: Receiver) -> None:
+    secret = {"TURNSTILE_SECRET": "secret", "TURNSTILE_URL": verifier.url}
+    site = make_site.without_accounts(**secret, REGISTRATION="closed")
+    applicant = {"display_name": "A", "email": "a@mail.example", "password": "correct horse 1"}
+    answer = await site.send("POST", "/api/user", {**applicant, "turnstile": "good"})
+    assert answer["errno"]
+    assert verifier.came == []
 
 
 async def test_accounts_need_a_token_too_and_administrators_do_not(

@@ -65,10 +65,14 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
     """
     accounts.bans.look()
     await attempts.apply(accounts.buckets, caller, is_guessing=bool(applicant.setup_code))
-    await accounts.captcha.require_for_registration(applicant.proof, caller)
     await accounts.bans.require_none(caller, applicant.mail)
     account = new_account(accounts.process, applicant.nick, applicant.mail, "guest", applicant.link)
     openings = accounts.rules.openings(account, applicant.setup_code)
+    if not any(openings):
+        raise await _refusal(accounts.store, accounts.rules)
+    # A token is valid once: not for a registration that is refused anyway. Only who has one learns
+    # which addresses have accounts.
+    await accounts.captcha.require_for_registration(applicant.proof, caller)
     asks = accounts.mails.confirms and not await _is_owners(accounts, openings)
     if asks:
         await _require_free(accounts, openings, account)

@@ -4,16 +4,14 @@ Once a comment is stored on its page, no later failure turns the answer into an 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from ...accounts.rules.captcha import Proof
 from ...accounts.rules.lookalikes import administrators_by_look
 from ...driver.keys import digest
-from ...errors import Duplicate, NoSuchParent, ServiceError, TooFast, Unavailable
-from ...limits.buckets import TokenBuckets, of_client
+from ...errors import Duplicate, NoSuchParent, TooFast, Unavailable
 from ...limits.clients import pool_client_of
 from ...markup import safe_link
 from ...model import (
@@ -36,8 +34,9 @@ from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_bod
 from ..store.comments import CommentStore, Preconditions
 from ..store.ids import created_ms, is_id
 from ..store.outcomes import AlreadyPublished, IdTaken
-from .admission import Rules, require_allowed, verdict
+from .admission import require_allowed, verdict
 from .closing import require_open
+from .cooldown import cooldown
 from .renderer import Names, RenderedText
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
@@ -51,9 +50,9 @@ async def publish(
 ) -> tuple[StoredComment, Lookups]:
     """Store a comment and return it as its author sees it.
 
-    Raises Banned, Forbidden, Duplicate, CommentsClosed, NoSuchParent and TooFast, in that order;
-    then nothing is stored. A retry of a stored comment returns it; an administrator's does only
-    with `is_once`, since they may post the same text twice.
+    Raises Banned, Forbidden, Duplicate, CommentsClosed, NoSuchParent, TooFast and CaptchaFailed, in
+    that order; then nothing is stored. A retry of a stored comment returns it; an administrator's
+    does only with `is_once`, since they may post the same text twice.
     """
     is_exempt = caller.viewer.is_moderator
     try:
@@ -103,7 +102,9 @@ async def _publish(
     """With `has_twins` there may be the same comment already."""
     rules = comments.rules
     searched = await comments.accounts.bans.require_none(caller, draft.mail or "")
-    await comments.accounts.captcha.require_for_comment(Proof(draft.captcha), caller)
+    captcha, proof = comments.accounts.captcha, Proof(draft.captcha)
+    if not draft.captcha:
+        await captcha.require_for_comment(proof, caller)
     require_allowed(caller, rules)
     text = draft.text
     fingerprint = "" if has_twins else _fingerprint(draft, caller, text)
@@ -111,6 +112,11 @@ async def _publish(
     id = comments.process.new_id(draft.path)
     try:
         async with cooldown(comments.buckets, rules, caller):
+            if draft.captcha:
+                # It is valid once: not for a comment that is refused anyway. What was read may have
+                # changed while it was verified.
+                await captcha.require_for_comment(proof, caller)
+                draft, before = await _before(comments, draft, caller, fingerprint, searched)
             made = await made_of(comments, text, draft.ua, (draft.nick, draft.link), caller)
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)
@@ -164,25 +170,6 @@ async def _before(
         draft = replace(draft, path=moved[0], parent=moved[1])
         return await _before(comments, draft, caller, fingerprint, searched)
     return draft, before
-
-
-@asynccontextmanager
-async def cooldown(buckets: TokenBuckets, rules: Rules, caller: Caller) -> AsyncIterator[None]:
-    """Start the address's cooldown, and end it if nothing is stored. Raises TooFast."""
-    if not rules.cooldown:
-        yield
-        return
-    address = of_client(limit_key(caller.address), rules.cooldown, "comment ")
-    wait_ms = await buckets.retry_after(address)
-    if wait_ms and not caller.viewer.is_moderator:
-        raise TooFast(wait_ms)
-    try:
-        yield
-    except (ServiceError, AlreadyPublished):
-        # Nothing was stored, as far as is known: the author may retry immediately.
-        if not wait_ms:
-            buckets.give_back(address)
-        raise
 
 
 async def _answer_retry(

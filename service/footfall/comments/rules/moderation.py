@@ -23,7 +23,8 @@ from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.outcomes import AlreadyPublished
 from ..store.site_index import SiteIndex
 from .admission import Rules, require_allowed, verdict
-from .comments import cooldown, lookups, made_of
+from .comments import lookups, made_of
+from .cooldown import cooldown
 
 T = TypeVar("T")
 

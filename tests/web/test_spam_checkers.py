@@ -120,13 +120,81 @@ async def test_what_waits_for_approval_goes_on_waiting_unless_it_is_spam(
     assert asked(akismet).count("hook") == 1
 
 
-@pytest.mark.parametrize("answer", [(500, b""), (200, b"invalid"), (200, b"\xff" * 100_000)])
+ALERT = {"x-akismet-alert-code": "30001", "x-akismet-alert-msg": "Your limit is used up"}
+# An answer, its headers, and what is said of it.
+NO_VERDICTS: tuple[tuple[tuple[int, bytes], dict[str, str], str], ...] = (
+    ((200, b"invalid"), {}, "neither true nor false: invalid"),
+    ((200, b"invalid"), {"x-akismet-debug-help": "No blog"}, "neither true nor false: No blog"),
+    ((200, b""), {}, "neither true nor false"),
+    ((200, b"True"), {}, "neither true nor false: True"),
+    ((200, b"false!"), {}, "neither true nor false: false!"),
+    ((200, b'{"spam": false}'), {}, "neither true nor false"),
+    ((200, b"<html>Log in</html>"), {}, "neither true nor false: <html>"),
+    ((200, b"\xff" * 100_000), {}, "neither true nor false"),
+    ((200, b"false"), ALERT, "alert 30001 Your limit is used up"),
+    ((500, b""), {}, "status 500"),
+    ((429, b"slow down"), {}, "status 429: slow down"),
+    ((302, b""), {"location": "/"}, "status 302"),
+)
+NO_JUDGEMENTS = (
+    *(b"", b"true", b"null", b"[]", b'{"verdict": null}', b'{"verdict": "HAM"}'),
+    *(
+        b'{"verdict": ["ham"]}',
+        b'{"verdict": "ham."}',
+        b'{"answer": "ham"}',
+        b'```json\n{"verdict"',
+    ),
+    *(b"I think that this is ham.", b'{"verdict": {"is": "ham"}}'),
+)
+
+
+@pytest.mark.parametrize(("answer", "headers", "said"), NO_VERDICTS)
+async def test_what_is_no_verdict_of_akismet_publishes_nothing_and_is_said(
+    make_site: Sites,
+    akismet: Receiver,
+    answer: tuple[int, bytes],
+    headers: dict[str, str],
+    said: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    site, delivery = await judged(make_site, akismet)
+    akismet.answer, akismet.headers = lambda path, body: answer, headers
+    posted = await site.post("hello")
+    await settle(site, delivery)
+    assert await status(site, posted) == "waiting"
+    (line,) = (each.message for each in caplog.records if "akismet: " in each.message)
+    assert f"akismet: {said}" in line
+
+
+@pytest.mark.parametrize("answer", NO_JUDGEMENTS)
+async def test_what_is_no_verdict_of_a_web_service_publishes_nothing_and_is_said(
+    make_site: Sites, akismet: Receiver, answer: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a language model may answer."""
+    akismet.answer = lambda path, body: (200, answer)
+    url = f"{akismet.url}/judge"
+    site, delivery = await judged(make_site, akismet, AKISMET_KEY="false", JUDGE_WEBHOOK=url)
+    posted = await site.post("hello")
+    await settle(site, delivery)
+    assert await status(site, posted) == "waiting"
+    (line,) = (each.message for each in caplog.records if "webhook: " in each.message)
+    assert "a verdict is spam or ham, and not " in line
+
+
+async def test_spam_is_spam_also_with_an_alert(make_site: Sites, akismet: Receiver) -> None:
+    site, delivery = await judged(make_site, akismet)
+    akismet.headers = ALERT
+    posted = await site.post("viagra")
+    await settle(site, delivery)
+    assert await status(site, posted) == "spam"
+
+
 async def test_while_a_judge_is_away_comments_wait_and_then_somebody_is_told(
-    make_site: Sites, akismet: Receiver, answer: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+    make_site: Sites, akismet: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spam_check, "MAX_ATTEMPTS", 2)
     site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
-    akismet.answer = lambda path, body: (200, b"") if path == "/hook" else answer
+    akismet.answer = lambda path, body: (200, b"") if path == "/hook" else (500, b"")
     posted = await site.post("hello")
     await settle(site, delivery)
     assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
@@ -344,22 +412,3 @@ async def test_a_verdict_is_about_the_text_that_was_sent(
     assert await site.texts() == []
     assert await status(site, posted) == "spam"
     assert len(asked(akismet)) == 2
-
-
-async def test_an_alert_of_akismet_is_a_line_of_the_log_once_a_minute(
-    make_site: Sites, akismet: Receiver, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As when its limit is used up: every answer is that it is no spam."""
-    site, delivery = await judged(make_site, akismet)
-    akismet.headers = {
-        "x-akismet-alert-code": "10504",
-        "x-akismet-alert-msg": "You have used your limit",
-    }
-    for n in range(2):
-        posted = await site.post(f"number {n}")
-        await settle(site, delivery)
-        assert await status(site, posted) == "approved"
-    lines = [each.message for each in caplog.records if "AKISMET" in each.message]
-    assert lines == [
-        "AKISMET_URL answers alert 10504 You have used your limit: it may let spam through"
-    ]

@@ -16,7 +16,6 @@ from urllib.parse import urlencode
 
 import orjson
 
-from ..telemetry.faults import Faults
 from .client import MAX_SAID_CHARACTERS, post
 from .notification import Failed, Notification
 from .webhook import Webhook, record_of
@@ -45,18 +44,19 @@ class Akismet:
     def __init__(self, key: str, url: str) -> None:
         self._key = key
         self._url = url
-        self._faults = Faults("AKISMET_URL")
 
     async def is_spam(self, notification: Notification) -> bool:
         headers, answer = await self._ask("comment-check", notification)
+        if answer.strip() == "true":
+            return True
         if code := headers.get("x-akismet-alert-code"):
-            # As when its limit is used up: the verdicts that follow are none.
+            # As when its limit is used up: then it lets everything through.
             said = headers.get("x-akismet-alert-msg", "")[:MAX_SAID_CHARACTERS]
-            self._faults.tell(f"alert {code} {said}".strip(), "it may let spam through")
-        if answer.strip() not in ("true", "false"):
+            raise Failed(f"alert {code} {said}".strip())
+        if answer.strip() != "false":
             said = headers.get("x-akismet-debug-help") or answer[:100]
-            raise Failed(f"Akismet answered neither true nor false: {said}")
-        return answer.strip() == "true"
+            raise Failed(f"neither true nor false: {said}")
+        return False
 
     async def fault(self, site_url: str) -> str:
         """Why it would not check comments; "" if it takes the key. Raises Failed."""

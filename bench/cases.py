@@ -11,12 +11,13 @@ from footfall.comments.store import codec
 from footfall.comments.store.comments import MAX_PAGE_BYTES, MAX_REPLIES
 from footfall.comments.store.deleted import STEP_BYTES
 from footfall.comments.store.deletions import STEP_REPLIES
-from footfall.comments.store.ids import SHORT, IdGenerator
 from footfall.comments.store.projections import Applying, CommentChange, JournalEntry
 from footfall.driver.keys import Keys
 from footfall.driver.rights import KINDS, RIGHTS
+from footfall.ids import SHORT, IdGenerator
 from footfall.model import Account, Ban, Comment, Credentials, Session
-from footfall.notifications.store.outbox import CONSUMER, GROUP, Task
+from footfall.notifications.store.outbox import CONSUMER, GROUP
+from footfall.tasks import Task
 
 from . import seed
 from .scenarios import article, path

@@ -20,8 +20,8 @@ from urllib.request import Request, urlopen
 
 from redis import Redis
 
-from footfall.comments.store.ids import IdGenerator
 from footfall.driver.client import connect
+from footfall.ids import IdGenerator
 from footfall.model import Comment
 from footfall.store.store import Store
 

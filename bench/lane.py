@@ -28,6 +28,7 @@ from footfall.driver.commands import pack_word
 from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
 from footfall.loadtest.workload import zipf
+from footfall.routes import operations
 from footfall.site import Site
 from footfall.stores import open_process, open_store
 from footfall.table.dialects import WALINE
@@ -153,7 +154,7 @@ def _protocol() -> tuple[Any, Listener]:
     store.counters.fetch = lambda read, done: done([1] * read.size)
     store.counters.send = lambda change, done, client=NO_CLIENT: done([2] * change.size)
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
-    (one,) = connections(1, service, protocol_of(service, policy_of(settings)))
+    (one,) = connections(1, service, protocol_of(service, policy_of(settings), operations(())))
     return one
 
 

@@ -27,10 +27,10 @@ from typing import Any
 from redis import Redis
 
 from footfall.comments.store import codec
-from footfall.comments.store.ids import SHORT
 from footfall.comments.store.threads import PageReply
 from footfall.counting.api import counts_reply
 from footfall.driver.scripts import parse_header, sources
+from footfall.ids import SHORT
 from footfall.model import PUBLIC, Account, Comment, Lookups, StoredComment
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View

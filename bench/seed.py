@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 from redis import Redis
 
-from footfall.comments.store.ids import IdGenerator
 from footfall.config import Settings
+from footfall.ids import IdGenerator
 from footfall.model import Comment
 from footfall.store.store import Store
 from footfall.stores import open_process, open_store

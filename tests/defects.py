@@ -158,7 +158,7 @@ DEFECTS = (
     ),
     Defect(
         "the page about the API shows nothing, as a tag is not named",
-        "service/footfall/table/description.py",
+        "service/footfall/owner/description.py",
         '    "pages": "Moving and closing pages",\n',
         "",
         "tests/web/test_description.py::every_operation_has_a_tag_that_the_description_names",

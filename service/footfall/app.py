@@ -13,8 +13,9 @@ from .accounts.rules.account_mails import AccountMails, Sender
 from .accounts.rules.bans import KnownBans
 from .accounts.rules.captcha import Captcha
 from .accounts.rules.devices import Devices
+from .accounts.rules.lookalikes import Lookalikes
 from .accounts.rules.sessions import Sessions
-from .comments.rules.admission import AccountRules, Rules
+from .comments.rules.admission import Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
 from .comments.rules.room import CommentRoom
@@ -23,23 +24,24 @@ from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
 from .counting.unknown_proxies import UnknownProxies
-from .driver.keys import digest
 from .driver.script_calls import Rate
+from .ids import digest
 from .limits.pool import Pool
 from .model import Viewer
 from .netaddr import Networks
 from .notifications.rules import notification_test
+from .notifications.rules.channels import channels_of, smtp_of, spam_checkers_of
 from .notifications.rules.decisions import Decisions
 from .notifications.rules.delivery import Delivery
 from .notifications.rules.recipients import Recipients
 from .notifications.store.digest import Digest
-from .notify.channels import channels_of, smtp_of, spam_checkers_of
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
 from .outside.targets import Targets
 from .pages import PageNames
+from .permissions import AccountRules
 from .process.process import Process
 from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
@@ -137,6 +139,7 @@ def _accounts_of(
         Devices(store.accounts, store.places, process.clock),
         _account_mails_of(settings, store, process),
         _captcha_of(settings, store, process.pools.captchas),
+        Lookalikes(store.accounts, process.clock),
         store.buckets,
         providers_of(settings),
         viewer_of or sessions.viewer,
@@ -304,12 +307,8 @@ def _salt_of(settings: SiteSettings, store: Store) -> Callable[[], bytes]:
 
 
 def account_rules_of(settings: SiteSettings) -> AccountRules:
-    return AccountRules(
-        settings.registration,
-        settings.setup_code,
-        settings.login == "force",
-        settings.statistics_public,
-    )
+    must_log_in, public = settings.login == "force", settings.statistics_public
+    return AccountRules(settings.registration, settings.setup_code, must_log_in, public)
 
 
 def _rules_of(settings: SiteSettings) -> Rules:

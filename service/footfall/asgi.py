@@ -12,16 +12,16 @@ from .http.policy import Policy
 from .monitoring.health import Health, health_routes
 from .monitoring.metrics import metrics_route
 from .netaddr import Proxies
-from .notifications.api.link_pages import link_routes
 from .notifications.rules.decisions import Decisions
 from .owner.account_pages import account_routes
 from .owner.demo import API as COMMENTS
 from .owner.demo import Demo
+from .owner.description import description_route
 from .owner.files import page_routes
+from .owner.link_pages import link_routes
 from .owner.pages import NoPage
 from .site import Accounts, Site
 from .table import middleware
-from .table.description import description_route
 from .table.sending import not_found
 from .telemetry.metrics import Metrics
 
@@ -85,7 +85,7 @@ def create_app(
             *account_routes(policy, values, site, apis),
             *health_routes(health),
             metrics_route(site, __version__),
-            description_route(site, __version__),
+            description_route(site, routes.operations(site.settings.compat), __version__),
             *link_routes(
                 site.notifications.recipients,
                 Decisions(site.comments, settings),

@@ -29,6 +29,8 @@ def watch_over_a_child() -> None:
     if not child:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
+    # What ended before the signals were awaited sends none any more.
+    _reap(child)
     while True:
         came = signal.sigwaitinfo(awaited)
         if came.si_signo == signal.SIGCHLD:

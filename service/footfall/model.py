@@ -201,7 +201,7 @@ class Draft:
 class Comment:
     """A stored comment: its author's input and what was derived from it then.
 
-    `id` contains the time and the page (comments/store/ids.py); `at` is in ms since the epoch;
+    `id` contains the time and the page (ids.py); `at` is in ms since the epoch;
     `root` and `parent` are ids, "" on a root; `account` is the author's id or ""; `author` is for
     tallies, an account id or a digest of the email. One that `is_edited` has a moderator's text.
     """

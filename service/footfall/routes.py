@@ -1,7 +1,6 @@
 """The route table: every operation, each under its prefixes."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from starlette.routing import Route
 
@@ -31,7 +30,7 @@ from .owner import replies as owner_replies
 from .site import Site
 from .statistics import api as statistics
 from .table.endpoint import Resource, Row
-from .table.prefixes import Prefix
+from .table.operations import Operations, by_prefix
 
 TABLE = (
     *counters.ROWS,
@@ -100,12 +99,5 @@ def table(compat: Collection[str]) -> Sequence[Row]:
     return (*TABLE, *compat_rows.rows_of(compat))
 
 
-def operations(compat: Collection[str]) -> Mapping[Prefix, Mapping[str, Mapping[str, list[Row]]]]:
-    """The same by prefix, path and method."""
-    operations_of: defaultdict[Prefix, defaultdict[str, defaultdict[str, list[Row]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
-    for row in table(compat):
-        for prefix in row.prefixes:
-            operations_of[prefix][row.path][row.method].append(row)
-    return operations_of
+def operations(compat: Collection[str]) -> Operations:
+    return by_prefix(table(compat))

@@ -14,9 +14,11 @@ from .accounts.rules.account_mails import AccountMails
 from .accounts.rules.bans import KnownBans
 from .accounts.rules.captcha import Captcha
 from .accounts.rules.devices import Devices
+from .accounts.rules.lookalikes import Lookalikes
 from .accounts.rules.sessions import Sessions
 from .accounts.store.accounts import AccountStore
-from .comments.rules.admission import AccountRules, Rules
+from .accounts.store.log import ModerationLog
+from .comments.rules.admission import Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
 from .comments.rules.room import CommentRoom
@@ -40,6 +42,7 @@ from .notifications.rules.recipients import Recipients
 from .notifications.store.outbox import Outbox
 from .notifications.store.unsubscribed import Unsubscribed
 from .outside.providers import Providers
+from .permissions import AccountRules
 from .process.process import Process
 from .render.pictures import Pictures
 from .render.view import DisplayOptions
@@ -50,7 +53,6 @@ from .statistics.store import Views
 from .statistics.totals import KnownTotals
 from .statistics.views_ever import ViewsEver
 from .store.backups import Backups
-from .store.log import ModerationLog
 from .store.size import Scale
 
 # Of answers that are cached for a minute.
@@ -78,6 +80,7 @@ class Accounts:
     devices: Devices
     mails: AccountMails
     captcha: Captcha
+    lookalikes: Lookalikes
     buckets: TokenBuckets
     # The login services.
     providers: Providers

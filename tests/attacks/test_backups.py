@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from footfall import __version__
-from footfall.driver.keys import digest
+from footfall.ids import digest
 from footfall.maintenance.archive import FORMAT, MAX_LINE_BYTES, Damaged
 from footfall.maintenance.restore import verify
 from footfall.store.store import Store

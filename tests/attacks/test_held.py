@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.store.ids import SHORT
 from footfall.errors import Duplicate
+from footfall.ids import SHORT
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites, server_of
 from tests.support.servers import RealServer
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from footfall.comments.store import codec
-from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
-from footfall.driver.keys import digest
+from footfall.ids import SHORT, IdGenerator, created_ms, digest
 from footfall.limits import answer_cache
 from footfall.limits.answer_cache import AnswerCache
 from footfall.limits.pools import Pools

@@ -19,7 +19,8 @@ from redis import Redis
 
 from footfall.driver.cluster import slot_of
 from footfall.driver.commands import pack
-from footfall.driver.keys import Keys, digest
+from footfall.driver.keys import Keys
+from footfall.ids import digest
 
 from ..support.servers import PASSWORD, wait_until
 from .drill import Drill

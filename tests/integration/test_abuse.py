@@ -13,6 +13,7 @@ from footfall.config import Settings
 from footfall.http.connection import STUCK_SECONDS
 from footfall.http.protocol import MAX_PIPELINED
 from footfall.limits.answer_cache import AnswerCache, CachedAnswer
+from footfall.routes import operations
 from footfall.store.store import Store
 from footfall.table import fast_requests
 from footfall.table.fast_requests import FastRequests
@@ -34,7 +35,8 @@ def url(servers: dict[str, RealServer]) -> str:
 
 def requests_of_a_site() -> FastRequests:
     store = Store(fake_redis(), prefix="t", buckets=256)
-    return FastRequests(site_of(Settings.from_env({}), store, metrics=create_metrics()))
+    site = site_of(Settings.from_env({}), store, metrics=create_metrics())
+    return FastRequests(site, operations(()))
 
 
 def resident() -> int:

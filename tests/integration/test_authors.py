@@ -10,8 +10,8 @@ import pytest
 
 from footfall.comments.rules import authors
 from footfall.comments.store import deleted
-from footfall.driver.keys import digest
-from footfall.notifications.store.outbox import Task
+from footfall.ids import digest
+from footfall.tasks import Task
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 from tests.support.backups import report, taken

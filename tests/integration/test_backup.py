@@ -21,12 +21,11 @@ from footfall.callbacks import awaited
 from footfall.comments.store import deletions
 from footfall.comments.store.codec import parse_body, root_of
 from footfall.comments.store.comments import Step
-from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
 from footfall.comments.store.moderation import Actor
 from footfall.comments.store.projections import UNDO_MS
 from footfall.driver.client import connect
-from footfall.driver.keys import digest
 from footfall.errors import Duplicate
+from footfall.ids import SHORT, IdGenerator, created_ms, digest
 from footfall.maintenance import backup, page_walk
 from footfall.maintenance import restore as restoring
 from footfall.maintenance.archive import Damaged, Line, lines

@@ -17,9 +17,9 @@ import pytest
 from redis import Redis
 
 from footfall import __version__
-from footfall.comments.store.ids import IdGenerator, created_ms
 from footfall.driver.client import connect
 from footfall.driver.keys import Keys
+from footfall.ids import IdGenerator, created_ms
 from footfall.model import Comment
 from footfall.store.backups import LastBackup
 from footfall.store.store import Store

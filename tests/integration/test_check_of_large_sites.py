@@ -11,9 +11,9 @@ import pytest
 from redis import Redis
 
 from footfall.comments.store import codec
-from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
 from footfall.comments.store.indexes import indexes_of, site_indexes_of
 from footfall.driver.client import connect
+from footfall.ids import SHORT, IdGenerator, created_ms
 from footfall.model import Comment
 from footfall.store.store import Store
 from tests.conftest import ADMIN, Sites

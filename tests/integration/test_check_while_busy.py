@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from footfall.comments.store import deleted, deletions
-from footfall.comments.store.ids import split
+from footfall.ids import split
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.backups import report
 

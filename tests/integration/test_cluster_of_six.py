@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from footfall.callbacks import fulfil
-from footfall.comments.store.ids import IdGenerator
 from footfall.driver import cluster
 from footfall.driver.batch import MAX_NODE_BATCHES_IN_FLIGHT
 from footfall.driver.client import connect
 from footfall.driver.cluster import SLOTS, Cluster, slot_of
 from footfall.driver.commands import pack
-from footfall.driver.keys import Keys, digest
+from footfall.driver.keys import Keys
 from footfall.driver.replies import ErrorReply
 from footfall.errors import StoreUnavailable
+from footfall.ids import IdGenerator, digest
 from footfall.limits.buckets import Bucket
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store.store import Rate, Store

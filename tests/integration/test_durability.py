@@ -17,12 +17,11 @@ import httpx
 import pytest
 
 from footfall.callbacks import fulfil
-from footfall.comments.store.ids import IdGenerator, created_ms
 from footfall.driver.client import connect
 from footfall.driver.facts import find
-from footfall.driver.keys import digest
 from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
+from footfall.ids import IdGenerator, created_ms, digest
 from footfall.limits.buckets import Bucket
 from footfall.model import FSYNC, PUBLIC, Comment, Durability
 from footfall.store.store import Rate, Store

@@ -17,9 +17,9 @@ from footfall.driver.client import connect
 from footfall.driver.commands import pack
 from footfall.driver.connection import Connection
 from footfall.driver.data_set_id import DataSetIds
-from footfall.driver.keys import digest
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
+from footfall.ids import digest
 from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites

@@ -144,8 +144,9 @@ def test_the_first_process_of_a_container_takes_in_orphans_and_passes_signals_on
     inside += ["--dev-bind", "/", "/"]
     served = Serving(own / "s", UDS=str(own / "u"))
     served.directory.mkdir()
-    # A process whose parent ends: it is taken in by the first one, and then ends, too.
-    orphan = f"((sleep 0.1; : > {own}/ended) &); exec {sys.executable} -m footfall serve"
+    # Processes whose parents end: they are taken in by the first one, and then end, too, one of
+    # them before it awaits signals.
+    orphan = f"((sleep 0.1; : > {own}/ended) &); (: &); exec {sys.executable} -m footfall serve"
     with subprocess.Popen(
         [*inside, "--proc", "/proc", program("bash"), "-c", orphan],
         env={**served.environ, "PYTHONUNBUFFERED": "1"},

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from footfall.driver.keys import digest
+from footfall.ids import digest
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import SOURCES, STOP_SECONDS, Serving, started
 

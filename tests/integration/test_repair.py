@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from footfall.comments.store import deletions
-from footfall.comments.store.ids import SHORT, split
 from footfall.comments.store.indexes import DELETED, INDEXES, SITE_INDEXES
+from footfall.ids import SHORT, split
 from footfall.store.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support import extent

@@ -12,7 +12,7 @@ from redis import Redis
 
 from footfall.comments.rules.renderer import RenderedText
 from footfall.comments.store import codec
-from footfall.comments.store.ids import SHORT, split
+from footfall.ids import SHORT, split
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
 from footfall.model import StoredComment

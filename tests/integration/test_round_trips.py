@@ -205,6 +205,8 @@ async def test_requests_for_the_same_page_share_a_trip(
 
 async def test_a_status_and_a_pin_change_a_page_in_one_step(site: Site, trips: list[int]) -> None:
     target = f"/comment/{(await site.post('a'))['objectId']}"
+    # They are read once a minute.
+    await site.service.accounts.lookalikes.administrators(Viewer(ADMIN))
     for status in ("spam", "waiting"):
         version = await site.store.comments.version("/p")
         await site.settled()
@@ -221,6 +223,7 @@ async def test_moderation_takes_few_trips_and_the_queue_as_many_on_every_page(
     site: Site, kind: str, servers: dict[str, RealServer], trips: list[int]
 ) -> None:
     ids = [(await site.post(str(n)))["objectId"] for n in range(120)]
+    await site.service.accounts.lookalikes.administrators(Viewer(ADMIN))
 
     async def spent(method: str, path: str, body: Any = None) -> int:
         await site.settled()

@@ -22,18 +22,17 @@ from footfall.comments.rules.progress import Action
 from footfall.comments.rules.spam_check import Undecided
 from footfall.comments.store import codec, deletions, journal
 from footfall.comments.store.deletions import SWEEPER
-from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
 from footfall.comments.store.moderation import Overtaken
 from footfall.comments.store.projections import JournalEntry
 from footfall.config import Settings
-from footfall.driver.keys import digest
 from footfall.errors import ServiceError
+from footfall.ids import SHORT, IdGenerator, created_ms, digest
 from footfall.model import Account, Caller, Comment, Viewer
-from footfall.notifications.store.outbox import Task
 from footfall.notify.notification import Notification
 from footfall.render.versions import version
 from footfall.site import Site
 from footfall.store.store import Store
+from footfall.tasks import Task
 from tests.conftest import ADMIN, BOB
 from tests.support.sites import site_of
 from tests.support.stepping import Call, Fate, Running, Stepping

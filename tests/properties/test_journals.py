@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule
 
 from footfall.comments.store import codec, deleted, deletions, journal
-from footfall.comments.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.comments.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
 from footfall.comments.store.moderation import Actor, Overtaken
 from footfall.comments.store.outcomes import AlreadyPublished, IdTaken
 from footfall.comments.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
 from footfall.comments.store.status import status_of
-from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent, StoreUnavailable
+from footfall.ids import SHORT, IdGenerator, created_ms, digest, split
 from footfall.model import STATUSES, Body, Comment, Status, StoredComment
 from footfall.store.store import Store
 from tests.support.stepping import Call, Fate, Stepping

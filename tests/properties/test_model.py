@@ -13,8 +13,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, invariant, multiple, rule
 
-from footfall.driver.keys import digest
 from footfall.errors import Duplicate
+from footfall.ids import digest
 from footfall.model import Account
 from tests.conftest import ADMIN, BOB, EVE, known_viewers
 from tests.support.accounts import save_account

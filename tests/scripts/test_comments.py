@@ -9,11 +9,10 @@ import pytest
 
 from footfall.comments.store import codec, deletions
 from footfall.comments.store.comments import Preconditions
-from footfall.comments.store.ids import IdGenerator, created_ms
 from footfall.comments.store.moderation import Actor
 from footfall.comments.store.outcomes import AlreadyPublished, IdTaken
-from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent
+from footfall.ids import IdGenerator, created_ms, digest
 from footfall.model import (
     PUBLIC,
     Account,

@@ -1,7 +1,7 @@
 """comments/copy on real servers, since fakeredis lets no script ask for the server's name."""
 
-from footfall.comments.store.ids import SHORT, IdGenerator, split
 from footfall.comments.store.moderation import Actor
+from footfall.ids import SHORT, IdGenerator, split
 from footfall.model import Comment
 from footfall.store.store import Store
 from tests.conftest import REAL

@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.counting.names import MAX_COUNT
+from footfall.counters import MAX_COUNT
 from footfall.counting.store import Counters
 from footfall.store.store import Store
 

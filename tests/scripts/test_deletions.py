@@ -6,10 +6,9 @@ import pytest
 
 from footfall.comments.store import codec, deleted, deletions
 from footfall.comments.store.deletions import CHANGED
-from footfall.comments.store.ids import SHORT
 from footfall.comments.store.indexes import DELETED, HASHES, INDEXES
 from footfall.comments.store.projections import UNDO_MS
-from footfall.driver.keys import digest
+from footfall.ids import SHORT, digest
 from footfall.model import PUBLIC, Comment, Viewer
 from footfall.store.store import Store
 

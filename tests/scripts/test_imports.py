@@ -2,7 +2,7 @@
 
 import pytest
 
-from footfall.counting.names import MAX_COUNT
+from footfall.counters import MAX_COUNT
 from footfall.errors import StoreUnavailable
 from footfall.store.imports import Imports, Merged, Way
 from footfall.store.store import Store

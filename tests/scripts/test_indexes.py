@@ -5,7 +5,6 @@ from itertools import product
 import pytest
 
 from footfall.comments.store import codec
-from footfall.comments.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.comments.store.indexes import (
     DELETED,
     INDEXES,
@@ -16,6 +15,7 @@ from footfall.comments.store.indexes import (
     site_indexes_of,
 )
 from footfall.comments.store.moderation import Actor, Moderated
+from footfall.ids import SHORT, IdGenerator, created_ms, split
 from footfall.model import STATUSES, Comment, Standing, Status, StoredComment
 from footfall.store.store import Store
 

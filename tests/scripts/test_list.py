@@ -1,6 +1,6 @@
 """site/list through its store method, on fakeredis and on real servers."""
 
-from footfall.comments.store.ids import IdGenerator, created_ms
+from footfall.ids import IdGenerator, created_ms
 from footfall.model import STATUSES, Comment, Status
 from footfall.store.store import Store
 

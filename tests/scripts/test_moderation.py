@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from footfall.comments.store import codec, deletions
-from footfall.comments.store.ids import SHORT
 from footfall.comments.store.moderation import Actor, Decision, Moderated, Overtaken
 from footfall.comments.store.outcomes import AlreadyPublished
-from footfall.driver.keys import digest
+from footfall.ids import SHORT, digest
 from footfall.model import STATUSES, Comment, StoredComment
 from footfall.store.store import Store
 

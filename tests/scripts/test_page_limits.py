@@ -3,7 +3,7 @@
 import pytest
 
 from footfall.comments.store import comments as comments_module
-from footfall.driver.keys import digest
+from footfall.ids import digest
 from footfall.model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
 from footfall.store.store import Store
 

@@ -1,8 +1,7 @@
 """comments/replace through its store method, on fakeredis and on real servers."""
 
 from footfall.comments.store.bodies import Replacement
-from footfall.comments.store.ids import SHORT
-from footfall.driver.keys import digest
+from footfall.ids import SHORT, digest
 from footfall.store.store import Store
 
 from .test_comments import Article

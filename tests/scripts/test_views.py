@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.counting.names import MAX_COUNT
+from footfall.counters import MAX_COUNT
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.statistics import views_ever
 from footfall.statistics.calendar import Calendar

@@ -19,9 +19,10 @@ from footfall.counting.limits import RateLimits
 from footfall.counting.packed import PackedChange
 from footfall.counting.unknown_proxies import UnknownProxies
 from footfall.driver.commands import pack_word
-from footfall.driver.keys import GROUPS, Keys, digest
+from footfall.driver.keys import GROUPS, Keys
 from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable
+from footfall.ids import digest
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks, Proxies, place_of
 from footfall.process.process import now_ms

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Any, cast
 
 from footfall.comments.store.indexes import HASHES, STRINGS
-from footfall.counting.names import is_view_counter, viewed_page
+from footfall.counters import is_view_counter, viewed_page
 from footfall.maintenance.backup import backup, pairs
 from footfall.maintenance.check import check
 from footfall.maintenance.compare import compare

@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from footfall import routes
+from footfall.owner.description import described
 from footfall.site import Site
 from footfall.table.context import ParseContext
-from footfall.table.description import described
 
 
 class Described:
@@ -80,6 +80,7 @@ def description_of(site: Site) -> Described:
     for table, compat, made in _made:
         if table is routes.TABLE and compat == site.settings.compat:
             return made
-    made = Described(json.loads(json.dumps(described(ParseContext.of(site), "0"))))
+    operations = routes.operations(site.settings.compat)
+    made = Described(json.loads(json.dumps(described(ParseContext.of(site), operations, "0"))))
     _made.append((routes.TABLE, site.settings.compat, made))
     return made

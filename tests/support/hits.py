@@ -12,7 +12,7 @@ from functools import partial
 import orjson
 
 from footfall import routes
-from footfall.counting.names import VIEWS
+from footfall.counters import VIEWS
 from footfall.counting.rules import Counting
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE

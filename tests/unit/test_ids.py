@@ -1,5 +1,4 @@
-from footfall.comments.store.ids import IdGenerator, created_ms, is_id, split
-from footfall.driver.keys import digest
+from footfall.ids import IdGenerator, created_ms, digest, is_id, split
 
 NOW = 1_700_000_000_000
 

@@ -1,6 +1,7 @@
 from redis.crc import key_slot
 
-from footfall.driver.keys import Keys, digest
+from footfall.driver.keys import Keys
+from footfall.ids import digest
 
 KEYS = Keys("ff", 16_384)
 

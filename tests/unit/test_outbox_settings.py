@@ -4,7 +4,7 @@ import pytest
 
 from footfall.app import create_delivery
 from footfall.config import BadSettings, Settings
-from footfall.notify.channels import smtp_of
+from footfall.notifications.rules.channels import smtp_of
 from footfall.notify.mail import MailProvider
 from footfall.stores import open_process, open_store
 from tests.support.sites import site_of

@@ -17,6 +17,7 @@ from bench.lane import Listener, connections, packed, requests_of
 from bench.scenarios import Headers, Increment, Op, Read
 from footfall.asgi import create_metrics, policy_of
 from footfall.config import Settings
+from footfall.routes import operations
 from footfall.statistics.moments import Moments
 from footfall.statistics.visitors import salted
 from footfall.statistics.visits import Visits
@@ -48,7 +49,8 @@ class Server:
         if isinstance(store.moment, Moments) and store.moment.salts is not None:
             store.moment.salts[store.moment().day] = salted(bytes(32), "ff")
         site = site_of(settings, store, metrics=create_metrics())
-        self.clients = connections(TURN, site, protocol_of(site, policy_of(settings)))
+        protocol = protocol_of(site, policy_of(settings), operations(()))
+        self.clients = connections(TURN, site, protocol)
         self._redis = cast(Any, store.redis.sender)
         self._sent = Redis()
         self._redis._transport, self._redis.is_open = self._sent, True

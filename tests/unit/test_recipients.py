@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.notifications.rules.recipients import recipient_of
+from footfall.accounts.rules.mailboxes import recipient_of
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,15 @@ from typing import Any
 import jwt
 import pytest
 
+from footfall import routes
 from footfall.accounts.rules import accounts
 from footfall.accounts.rules.accounts import Changes
 from footfall.accounts.rules.sessions import Sessions
 from footfall.comments.rules import banning
-from footfall.comments.rules.admission import AccountRules
 from footfall.compat import rows_of
 from footfall.errors import ServiceError
 from footfall.model import PROTOCOLS, PUBLIC, Account, Caller, Credentials, Role, Viewer
+from footfall.permissions import AccountRules
 from footfall.routes import TABLE
 from footfall.table.endpoint import asking
 from footfall.table.fast_requests import FastRequests
@@ -385,7 +386,7 @@ async def test_the_fast_path_leaves_what_not_anybody_may_ask_for_to_the_endpoint
     site: Site,
 ) -> None:
     """It knows nobody, and runs an operation without asking again."""
-    requests = FastRequests(site.service)
+    requests = FastRequests(site.service, routes.operations(site.service.settings.compat))
     assert requests[b"GET", b"/api/comment?type=recent", b""] is not None
     for row in TABLE:
         if any(refusals(who) for who in asking(row)):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from footfall.accounts.rules.mails import canonical
-from footfall.counting.names import MAX_COUNT
+from footfall.counters import MAX_COUNT
 from tests.conftest import Site, Sites
 from tests.support.importing import DATA, database, imported, problems
 from tests.support.losing import lost_replies

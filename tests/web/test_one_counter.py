@@ -8,9 +8,9 @@ from urllib.parse import quote
 import pytest
 
 from footfall.compat.leancloud_fields import id_of
-from footfall.counting.names import DEMO_PAGE
-from footfall.counting.search import of_path
+from footfall.counters import DEMO_PAGE
 from footfall.model import NO_VIEWS, PROTOCOLS
+from footfall.owner.counter_search import of_path
 from tests.conftest import Site, Sites
 
 # A protocol is a codec, and asks the store for what others ask.

@@ -12,7 +12,7 @@ import pytest
 from footfall.accounts.rules import tokens
 from footfall.app import create_delivery
 from footfall.config import BadSettings, Settings
-from footfall.driver.keys import digest
+from footfall.ids import digest
 from footfall.monitoring import health, metrics
 from footfall.notifications.rules import delivery as delivery_module
 from footfall.notifications.rules import notification_test

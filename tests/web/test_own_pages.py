@@ -15,8 +15,7 @@ from babel import Locale
 
 from footfall.config import Settings
 from footfall.errors import StoreUnavailable
-from footfall.notifications.api import link_pages
-from footfall.owner import day_table, demo, overview_page, statistics_page
+from footfall.owner import day_table, demo, link_pages, overview_page, statistics_page
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
 from footfall.owner.files import UI
 from tests.conftest import Site, Sites

@@ -14,9 +14,9 @@ from footfall.comments.rules.page_moves import LEFT_MS, carry_on, move
 from footfall.comments.store.deletions import SWEEPER
 from footfall.comments.store.moves import MoveNote
 from footfall.driver.client import RedisClient
-from footfall.driver.keys import digest
 from footfall.driver.scripts import Script
 from footfall.errors import StoreUnavailable
+from footfall.ids import digest
 from footfall.model import Caller, Comment, Viewer
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support import extent

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from footfall.accounts.store.log import ModerationLog
 from footfall.comments.store import actions as records
 from footfall.comments.store.moderation import Moderation
 from footfall.comments.store.projections import UNDO_MS
 from footfall.errors import Duplicate, StoreUnavailable
-from footfall.store.log import ModerationLog
 from tests.conftest import ADMIN, BOB, Site
 from tests.support.losing import catch_up, lost_replies
 

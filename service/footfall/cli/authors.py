@@ -14,7 +14,7 @@ from ..accounts.rules import accounts
 from ..accounts.rules.bans import until_of
 from ..comments.rules import authors
 from ..comments.rules.authors import Author, Deed, facts, iso
-from ..comments.store.ids import created_ms
+from ..ids import created_ms
 from ..model import Account, StoredComment
 from ..plurals import number_of
 from ..site import Accounts, Comments

@@ -16,7 +16,7 @@ import click
 import uvloop
 
 from ..config import Settings
-from ..counting.names import view_counter
+from ..counters import view_counter
 from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable

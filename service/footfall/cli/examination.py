@@ -25,7 +25,7 @@ from ..driver.url import advised
 from ..errors import StoreUnavailable
 from ..limits.floods import told
 from ..maintenance.check import Line, Problem
-from ..notify.channels import smtp_of
+from ..notifications.rules.channels import smtp_of
 from ..notify.notification import Failed
 from ..plurals import number_of
 from ..process.process import Process, now_ms

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from ..config import Settings
-from ..counting.names import counter_of
+from ..counters import counter_of
 from ..site import Site
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report

@@ -13,8 +13,8 @@ from functools import partial
 from typing import NoReturn
 from urllib.parse import urlsplit
 
+from ..counters import VIEWS, counter_of
 from ..counting.clients import NO_CLIENT
-from ..counting.names import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import BadRequest, WrongMethod
 from ..http.params import MAX_PATH, RawRequest

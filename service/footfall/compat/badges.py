@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ..counting.names import VIEWS, counter_of
+from ..counters import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import ServiceError
 from ..http.params import MAX_PATH, RawRequest

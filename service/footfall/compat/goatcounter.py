@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from ..counters import VIEWS
 from ..counting.api import MAX_REFERRER, Aside
 from ..counting.clients import NO_CLIENT
-from ..counting.names import VIEWS
 from ..counting.rules import Counting
 from ..errors import BadRequest, Forbidden, ServiceError
 from ..http.params import MAX_PATH, RawRequest

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from ..counting.names import VIEWS, counter_of
+from ..counters import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import BadRequest, CommentsElsewhere, NoRoom, Refused, ServiceError
 from ..http.envelope import NO_ENVELOPE

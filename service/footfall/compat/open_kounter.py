@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from ..counting.names import VIEWS, counter_of
+from ..counters import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import Forbidden, ServiceError, Unreadable
 from ..http.envelope import Envelope

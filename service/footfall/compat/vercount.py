@@ -13,7 +13,7 @@ from functools import partial
 
 import orjson
 
-from ..counting.names import VIEWS
+from ..counters import VIEWS
 from ..errors import ServiceError
 from ..http.envelope import Envelope
 from ..http.params import MAX_PATH, Form

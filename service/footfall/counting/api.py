@@ -10,10 +10,11 @@ from typing import Any
 
 import orjson
 
-from ..comments.rules.admission import require_administrator
+from ..counters import VIEWS
 from ..http.params import MAX_PATHS, Form, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
+from ..permissions import require_administrator
 from ..statistics.sources import origin_of
 from ..table import schemas
 from ..table.answers import Answered
@@ -42,7 +43,6 @@ from ..table.fields import (
     Words,
 )
 from ..table.who import ANYBODY
-from .names import VIEWS
 from .rules import Counting, lowers_views
 
 # Encoders by requested types, which clients choose.

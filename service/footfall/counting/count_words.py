@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from ..counters import is_view_counter
 from ..driver.commands import pack_word
-from .names import is_view_counter
 from .packed import NO_SOURCE, PackedChange, Page
 
 _SEEN, _FIRST, _UNDATED, _OTHER = map(pack_word, ("seen", "first", "undated", "other"))

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from sys import getsizeof
 
+from ..counters import is_view_counter, view_counter, viewed_page
 from ..driver.cluster import slot_of_key
 from ..driver.commands import pack_word
 from ..driver.keys import GROUPS, Keys, ViewKeys
 from ..driver.reads import Memo, PackedRead
 from ..model import NO_ORIGIN, Origin
-from .names import is_view_counter, view_counter, viewed_page
 
 # The bytes of each of several changes in addition to its name and value.
 CHANGE_OVERHEAD_BYTES = 130

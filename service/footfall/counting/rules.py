@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..callbacks import awaited
+from ..counters import VIEWS
 from ..driver.background import Background
 from ..driver.script_calls import CountsCallback
 from ..errors import NoRoom, TooMany
@@ -17,7 +18,6 @@ from ..limits.buckets import TokenBuckets, of_client
 from ..model import NO_VIEWS
 from .clients import Clients, CountingClient
 from .limits import RateLimits
-from .names import VIEWS
 from .packed import PackedChange
 from .quota import CounterNumbers, CounterQuota
 from .store import Counters, CounterWalk

@@ -9,12 +9,12 @@ from functools import partial
 from itertools import islice
 
 from ..callbacks import awaited
+from ..counters import counter_of
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.reads import PackedRead
 from ..model import NO_ORIGIN, Origin
 from .batch import CounterBatcher
-from .names import counter_of
 from .packed import PackedChange, PackedNames
 
 # Hashes, and fields of a large one, per step of a walk: 8 MB at worst.

@@ -4,10 +4,11 @@ The part in braces, the hash tag, decides the Cluster slot: keys that one script
 have the same tag. A page is named by a digest of its path, which may be long and contain braces.
 """
 
-from base64 import b32hexencode
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple
+
+from ..ids import digest
 
 # The number of hash tags for hashes of counters: on a Cluster one script call serves all hashes of
 # a group.
@@ -23,15 +24,6 @@ _LONG_BITS = range(MAX_PACKED_BYTES.bit_length(), 15)
 SEED_BYTES = 16
 # COUNTER_LIMIT counts in this unit: a counter that takes more memory weighs more than 1.
 WEIGHT_UNIT_BYTES = 100
-
-
-def digest(*parts: str) -> str:
-    """80 bits of blake2b as 16 lower-case letters and digits.
-
-    That is enough: finding two paths with the same digest only joins these two pages.
-    """
-    joined = "\0".join(parts).encode()
-    return b32hexencode(blake2b(joined, digest_size=10).digest()).decode().lower()
 
 
 def _hidden(address: str) -> str:

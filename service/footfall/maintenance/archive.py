@@ -19,10 +19,9 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from ..comments.store.ids import SHORT, is_id
 from ..comments.store.status import LASTING
-from ..counting.names import MAX_COUNT
-from ..driver.keys import digest
+from ..counters import MAX_COUNT
+from ..ids import SHORT, digest, is_id
 from ..model import Body, OnShare
 from ..plurals import number_of
 from .entries import (

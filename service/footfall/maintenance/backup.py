@@ -18,10 +18,10 @@ from secrets import token_hex
 from typing import BinaryIO, TypeVar
 
 from ..accounts.store.bans import VERSION
-from ..comments.store.ids import SHORT, is_id
 from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
+from ..ids import SHORT, is_id
 from ..model import OnProgress
 from . import view_lines
 from .archive import FORMAT, LINE_BYTES, Line, Totals, count_of

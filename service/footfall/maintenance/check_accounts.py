@@ -13,7 +13,7 @@ from ..accounts.rules.mails import canonical, is_canonically
 from ..accounts.store.bans import VERSION
 from ..comments.store import codec
 from ..comments.store.closings import is_rule
-from ..comments.store.ids import SHORT
+from ..ids import SHORT
 from ..model import Account, Ban, Credentials
 from .backup import walked_hash
 from .check_site import AGAIN_SECONDS, MAX_DOUBTS

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from ..comments.store.mending import Fix
 from ..comments.store.status import STORED
-from ..counting.names import MAX_COUNT
+from ..counters import MAX_COUNT
 from .dataset import DataSet
 from .findings import Finding, removal
 from .moment import IndexedComment, PageSnapshot, moment_of

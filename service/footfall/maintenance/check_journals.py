@@ -8,9 +8,9 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 
-from ..comments.store.ids import is_id
 from ..comments.store.journal import now_ms
 from ..driver.replies import scored
+from ..ids import is_id
 from .backup import walked_hash
 from .dataset import DataSet
 from .page_walk import WALK_STEP_COMMENTS

@@ -17,7 +17,7 @@ from ..comments.store import codec
 from ..comments.store.indexes import HASHES, INDEXES, indexes_of
 from ..comments.store.mending import Fix
 from ..comments.store.status import status_in, status_of
-from ..driver.keys import digest
+from ..ids import digest
 from .archive import check_row, count_of
 from .backup import walked_hash
 from .check_comments import KnownBodies, entries_of, has_news, orphaned, rootless_of, wrong

@@ -12,11 +12,11 @@ from itertools import islice
 from typing import Any
 
 from ..comments.store import codec
-from ..comments.store.ids import is_id, split
 from ..comments.store.indexes import SITE_INDEXES, IndexPlace, notes_of, site_indexes_of
 from ..comments.store.journal import now_ms
 from ..comments.store.status import status_in, status_of
 from ..driver.replies import scored
+from ..ids import is_id, split
 from .backup import Pages, pairs, walked_hash
 from .check_journals import LONG_MS, NUMBER, visible_of
 from .dataset import DataSet

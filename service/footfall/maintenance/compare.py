@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from ..comments.store.indexes import DELETED
 from ..comments.store.status import status_of
-from ..driver.keys import digest
+from ..ids import digest
 from ..model import OnProgress
 from ..plurals import number_of
 from . import view_lines

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from ..comments.store.closings import is_rule
-from ..counting.names import MAX_COUNT
+from ..counters import MAX_COUNT
 from ..model import Credentials
 
 # Lua's numbers are exact up to here.

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..comments.store import codec
-from ..comments.store.ids import SHORT
 from ..comments.store.indexes import HASHES, IndexPlace, indexes_of
 from ..comments.store.status import status_of
+from ..ids import SHORT
 from ..model import Body, Standing
 from .dataset import DataSet
 

@@ -17,7 +17,7 @@ import orjson
 
 from ..comments.store.comments import Step
 from ..comments.store.status import status_of
-from ..driver.keys import digest
+from ..ids import digest
 from .archive import LINE_BYTES, MAX_LINE_BYTES, Line, check_row, count_of
 from .dataset import DataSet
 from .threads import Above, Threads

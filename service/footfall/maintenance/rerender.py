@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..comments.store import codec
 from ..comments.store.bodies import Bodies, Replacement
 from ..comments.store.comments import Step
-from ..driver.keys import digest
+from ..ids import digest
 from ..model import Comment, OnProgress, StoredComment
 from ..site import Comments
 from .backup import Pages

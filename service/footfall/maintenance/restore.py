@@ -29,7 +29,8 @@ from ..comments.store import codec
 from ..comments.store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from ..comments.store.status import status_in
 from ..driver.client import RedisClient
-from ..driver.keys import SEED_BYTES, Keys, digest
+from ..driver.keys import SEED_BYTES, Keys
+from ..ids import digest
 from ..model import OnProgress
 from ..plurals import number_of
 from ..store.store import FORMAT

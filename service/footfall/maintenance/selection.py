@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from ..comments.store.codec import mail_of, source_of
-from ..comments.store.ids import is_id, split
 from ..comments.store.moderation import Moderation
 from ..comments.store.site_index import SiteIndex
-from ..driver.keys import digest
+from ..ids import digest, is_id, split
 from ..model import STATUSES, Status, StoredComment
 
 # Comments that are read in one trip.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
-from ..counting.names import is_view_counter, view_counter, viewed_page
+from ..counters import is_view_counter, view_counter, viewed_page
 from ..driver.keys import GROUPS, Keys
 from ..statistics.calendar import DAY_MS, HOURS_MS
 from ..statistics.most_read import KEPT_DAYS

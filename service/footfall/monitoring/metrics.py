@@ -28,12 +28,12 @@ from prometheus_client.registry import Collector
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from ..monitoring import vitals
 from ..owner.files import Page
-from ..process import vitals
-from ..process.vitals import Vitals
 from ..site import Site
 from ..telemetry.metrics import Histogram
 from .processes import Processes, build
+from .vitals import Vitals
 
 # Ten times as long as Redis needs for it.
 WAIT_SECONDS = 0.25

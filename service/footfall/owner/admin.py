@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..comments.rules.search import UNKNOWN, beginnings
-from ..counting import search as counter_search
-from ..counting.names import MAX_COUNT, VIEWS
+from ..counters import MAX_COUNT, VIEWS
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..limits.floods import told
 from ..model import Caller
+from ..owner import counter_search
 from ..process.process import Process
 from ..site import Accounts, Comments, Data, Site
 from ..table import schemas

@@ -10,11 +10,11 @@ from datetime import datetime, time
 from typing import NamedTuple, TypeVar
 
 from ..comments.rules.comments import recent
-from ..counting import search as counter_search
 from ..counting.rules import Counting
 from ..driver.replies import ErrorReply
 from ..model import PUBLIC, Lookups, StoredComment
 from ..notifications.store.outbox import Undelivered
+from ..owner import counter_search
 from ..site import Comments, Notifications, Site
 from ..statistics.calendar import KEPT_HOURS, date_of
 from ..statistics.most_read import TopPage

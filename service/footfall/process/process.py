@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from ..accounts.rules.passwords import Passwords
 from ..comments.rules.renderer import Renderer
-from ..comments.store.ids import IdGenerator
 from ..driver.background import Background
 from ..driver.client import RedisClient
 from ..driver.safety import Safety
 from ..driver.scripts import Scripts
+from ..ids import IdGenerator
 from ..limits.pools import Pools
 from ..limits.refusals import Refusals
 from ..netaddr import Proxies

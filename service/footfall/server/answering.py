@@ -12,6 +12,7 @@ from .. import __version__
 from ..asgi import create_app, policy_of
 from ..config import Settings
 from ..monitoring.health import Health
+from ..routes import operations
 from ..site import Site
 from ..table.access import LoggedRequests, logged_protocol
 from ..table.fast_cycle import protocol_of
@@ -47,7 +48,9 @@ def answering(
     """uvicorn's configuration. After the block spans are sent, and the access log is written."""
     with ExitStack() as stack:
         app = create_app(settings, site, health, is_traced=mode.is_traced)
-        protocol = protocol_of(site, policy_of(settings), is_fast=mode.is_fast)
+        protocol = protocol_of(
+            site, policy_of(settings), operations(settings.compat), is_fast=mode.is_fast
+        )
         if mode.is_traced:
             # Imported here, because OpenTelemetry is optional.
             from ..tracing.sending import sending

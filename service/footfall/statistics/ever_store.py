@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
-from ..counting.names import VIEWS
+from ..counters import VIEWS
 from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys

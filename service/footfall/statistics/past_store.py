@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from ..counting.names import view_counter
+from ..counters import view_counter
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Script, Scripts

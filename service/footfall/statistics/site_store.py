@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from ..comments.store.ids import split
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
+from ..ids import split
 from .ever_store import ViewsEver
 from .numbered import by_name, by_number, hashes
 from .page_views import by_class

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from ..counting.names import is_view_counter, view_counter, viewed_page
+from ..counters import is_view_counter, view_counter, viewed_page
 from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys

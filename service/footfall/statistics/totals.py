@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..comments.rules.admission import AccountRules
+from ..permissions import AccountRules
 from .minute_cache import MinuteCache
 from .reports import Reports
 from .views_ever import ViewsEver

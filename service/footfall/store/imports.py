@@ -7,13 +7,13 @@ batches, for as long as a repetition is likely.
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..comments.store.ids import split
 from ..comments.store.status import status_of
 from ..counting.batch import Clock
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
+from ..ids import split
 from ..statistics.moment import Moment
 
 Way = Literal["max", "sum", "replace"]

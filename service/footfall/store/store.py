@@ -10,6 +10,7 @@ from secrets import token_hex
 
 from ..accounts.store.accounts import AccountStore
 from ..accounts.store.bans import Bans
+from ..accounts.store.log import ModerationLog
 from ..accounts.store.places import PlaceStore
 from ..comments.store.actions import Actions
 from ..comments.store.bin import Bin
@@ -41,7 +42,6 @@ from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 from ..statistics.visits import Visits
 from .backups import Backups
-from .log import ModerationLog
 from .size import Scale
 
 __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]

@@ -13,7 +13,6 @@ from typing import Any
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from ..comments.rules.admission import AccountRules
 from ..counting.clients import NO_CLIENT
 from ..errors import ServiceError, TooLong, Unreadable, WrongMethod
 from ..http.body import read_body
@@ -24,6 +23,7 @@ from ..http.policy import Policy
 from ..http.response import JSON_TYPE, NO_STORE, SANDBOX, Reply, Response, tagged_by_body
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
+from ..permissions import AccountRules
 from ..site import Site, noun_of
 from .answers import Answer, Answered, Streamed
 from .context import ParseContext
@@ -147,7 +147,7 @@ class Resource:
 
     def __init__(
         self,
-        rows: Mapping[str, list[Row]],
+        rows: Mapping[str, Sequence[Row]],
         site: Site,
         policy: Policy,
         dialect: Dialect,

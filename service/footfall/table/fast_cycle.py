@@ -22,6 +22,7 @@ from ..site import Site
 from ..telemetry.logs import SlowLog, named_request
 from .fast import FastRequest
 from .fast_requests import FastRequests
+from .operations import Operations
 
 # To join head and body costs a copy of the body: for longer ones writelines is cheaper.
 MAX_COPIED_BYTES = 4096
@@ -216,7 +217,12 @@ class FastCycle:
 
 
 def protocol_of(
-    site: Site, policy: Policy, *, is_fast: bool = True, cycle_type: type[FastCycle] = FastCycle
+    site: Site,
+    policy: Policy,
+    operations: Operations,
+    *,
+    is_fast: bool = True,
+    cycle_type: type[FastCycle] = FastCycle,
 ) -> type[HttpProtocol]:
     """The protocol class for one service; uvicorn makes one object of it for each connection.
 
@@ -233,7 +239,7 @@ def protocol_of(
         "policy": policy,
         "places": Shares(policy.connections, max(1, policy.connections // 3), "MAX_CONNECTIONS"),
         "refusals": site.process.refusals,
-        "requests": FastRequests(site, is_on=is_fast),
+        "requests": FastRequests(site, operations, is_on=is_fast),
         "cycle_type": type("FastCycle", (cycle_type,), own),
     }
     return type("HttpProtocol", (HttpProtocol,), values)

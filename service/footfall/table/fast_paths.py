@@ -5,26 +5,26 @@ router.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
 from starlette.routing import compile_path
 
-from ..routes import operations
 from .dialects import Dialect
 from .endpoint import Row
+from .operations import Operations
 
 # Method -> the operations of a path, and their dialect.
 Methods = Mapping[bytes, tuple[Sequence[Row], Dialect]]
 
 
 class FastPaths:
-    def __init__(self, compat: Collection[str]) -> None:
+    def __init__(self, operations: Operations) -> None:
         # Those of other paths are empty, so that a variable path does not take their requests.
         self._fixed = dict[bytes, Methods]()
         self._variable = list[tuple[re.Pattern[str], Methods]]()
         heads = []
-        for prefix, paths in operations(compat).items():
+        for prefix, paths in operations.items():
             for path, rows in paths.items():
                 url, methods = prefix.path + path, _fast(rows, prefix.dialect)
                 if "{" in path:

@@ -19,6 +19,7 @@ from .dialects import Dialect
 from .endpoint import Row, reply_of, whole
 from .fast import FastRequest
 from .fast_paths import FastPaths
+from .operations import Operations
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
@@ -63,10 +64,10 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
     A cache: when it is full all of it is dropped, since to find the oldest costs at every hit.
     """
 
-    def __init__(self, site: Site, *, is_on: bool = True) -> None:
+    def __init__(self, site: Site, operations: Operations, *, is_on: bool = True) -> None:
         self._site = site
         self._context = ParseContext.of(site)
-        self._paths = FastPaths(site.settings.compat) if is_on else None
+        self._paths = FastPaths(operations) if is_on else None
         self._operations: dict[tuple[int, int], FastOperation] = {}
         self._bytes = 0
 

@@ -7,14 +7,9 @@ documents are made of these names.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..comments.rules.admission import (
-    AccountRules,
-    require_administrator,
-    require_log_in,
-    require_moderator,
-)
 from ..errors import Denied, LoggedOut, ServiceError, Unauthorized
 from ..model import StatisticsPublic, Viewer
+from ..permissions import AccountRules, require_administrator, require_log_in, require_moderator
 
 
 @dataclass(frozen=True, slots=True)

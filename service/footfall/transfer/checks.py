@@ -9,9 +9,9 @@ from ..accounts.rules import phpass
 from ..accounts.rules.mails import is_mail
 from ..accounts.rules.passwords import BCRYPT_HASH
 from ..comments.rules.admission import Rules
-from ..counting.names import MAX_COUNT
-from ..driver.keys import digest
+from ..counters import MAX_COUNT
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
+from ..ids import digest
 from ..markup import is_blank, is_safe_url, safe_link, shown_name
 from ..model import MODERATORS
 from ..render.reading import is_cut, shows_nothing

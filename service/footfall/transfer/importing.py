@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from ..counting.names import counter_of
-from ..driver.keys import digest
+from ..counters import counter_of
+from ..ids import digest
 from ..model import NO_VIEWS, OnProgress
 from ..site import Comments
 from ..store.imports import Imports, Way

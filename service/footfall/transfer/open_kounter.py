@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import ijson
 
-from ..counting.names import VIEWS
+from ..counters import VIEWS
 from .json_bytes import sound
 from .rows import CounterRow, ImportRow, ImportRows, Refusal
 from .source import Damaged, Source, Stream

@@ -7,7 +7,7 @@ from itertools import chain
 from secrets import token_bytes
 from typing import NamedTuple
 
-from ..driver.keys import digest
+from ..ids import digest
 from ..statistics.agents import PEOPLE, class_of
 from ..statistics.sources import source_of
 from ..statistics.visitors import MAX_SALT_BYTES, agent_part, number_of, salted, sender_of

@@ -10,7 +10,7 @@ from typing import Literal
 
 import orjson
 
-from ..counting.names import MAX_COUNT
+from ..counters import MAX_COUNT
 from ..store.imports import Way
 from .report import ImportReport
 from .rows import AccountRow, CommentRow, Kind

@@ -16,11 +16,10 @@ from ..accounts.store.accounts import AccountStore
 from ..comments.rules.comments import with_author
 from ..comments.rules.renderer import RenderedText
 from ..comments.store.deletions import SWEEPER
-from ..comments.store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..comments.store.outcomes import IdTaken
 from ..counting.rules import Counting
-from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
+from ..ids import SHORT, created_ms, digest, fixed, is_id, is_short, low_bits
 from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status
 from ..site import Comments
 from ..store.imports import Imports, Merged, Way

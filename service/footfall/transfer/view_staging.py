@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from ..driver.keys import digest
+from ..ids import digest
 from ..statistics.agents import PEOPLE
 from ..statistics.calendar import LocalHour
 from ..statistics.moments import hour_number

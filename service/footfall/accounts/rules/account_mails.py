@@ -17,12 +17,12 @@ from ...errors import Busy, StoreUnavailable, TooManyAtOnce, TooManyAttempts
 from ...limits.buckets import Bucket, TokenBuckets
 from ...limits.clients import PoolClient
 from ...limits.pool import Place
-from ...notifications.rules.recipients import recipient_of
 from ...notify.account_mail import AccountMail, Kind, message_of
 from ...notify.mail import Smtp
 from ...notify.notification import Failed
 from ...process.process import Process
 from ...telemetry.metrics import Metrics
+from .mailboxes import recipient_of
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from ...comments.rules import refresh
-from ...comments.store.ids import created_ms, is_short
 from ...errors import LastWayIn, LoggedOut, Unavailable, WrongCode
+from ...ids import created_ms, is_short
 from ...limits.clients import known_client
 from ...model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
 from ...render.view import DisplayOptions

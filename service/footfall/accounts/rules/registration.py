@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import orjson
 
-from ...comments.rules.admission import AccountRules
-from ...comments.store.ids import SHORT
 from ...errors import (
     LinkExpired,
     RegistrationClosed,
@@ -22,9 +20,11 @@ from ...errors import (
     WrongPassword,
     WrongSetupCode,
 )
+from ...ids import SHORT
 from ...limits.clients import known_client, pool_client_of
 from ...model import Account, Caller, Credentials, Role
 from ...notify.account_mail import AccountMail
+from ...permissions import AccountRules
 from ...process.process import Process
 from ...site import Accounts
 from ..store.accounts import AccountStore, Held, Link

@@ -10,7 +10,6 @@ from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
 from ...comments.store import codec
-from ...comments.store.ids import SHORT
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.replies import ErrorReply, scored
@@ -23,6 +22,7 @@ from ...errors import (
     StoreUnavailable,
     UserExists,
 )
+from ...ids import SHORT
 from ...model import Account, Credentials, Session
 
 # Purposes of links. Of `password`, `reset` and `mail` an account has one each; `register` creates

@@ -1,9 +1,9 @@
 """Addresses from which accounts have logged in, as digests."""
 
-from ...comments.store.ids import SHORT
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.scripts import Scripts
+from ...ids import SHORT
 
 
 class PlaceStore:

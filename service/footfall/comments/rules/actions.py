@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, replace
 
 from ...driver.replies import ErrorReply
 from ...errors import BadRequest, NotOver, Refused, Unavailable
+from ...ids import is_id
 from ...limits.clients import pool_client_of
 from ...model import MODERATORS, Caller, StoredComment
 from ...render.versions import version
 from ...site import Comments
-from ..store.ids import is_id
 from . import queue
 from .orders import Deed, Order, Result, Seen, Steps, Work
 from .progress import Action, look, stored

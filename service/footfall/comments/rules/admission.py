@@ -1,55 +1,14 @@
-"""Permission to comment and register, and the status of a new comment: approved, pending, spam or
-rejected."""
+"""Permission to comment, and the status of a new comment: approved, pending, spam or rejected."""
 
-import hmac
-from dataclasses import dataclass, replace
-from typing import get_args
+from dataclasses import dataclass
 
 from ...driver.script_calls import Rate
-from ...errors import Forbidden, Unauthorized
-from ...model import Account, Caller, Registration, StatisticsPublic, Status, Viewer
+from ...errors import Forbidden
+from ...model import Caller, Status
 from ...netaddr import Networks
 from ...patterns import Patterns
 from ...render.links import count_links
 from .renderer import RenderedText
-
-
-@dataclass(frozen=True, slots=True)
-class AccountRules:
-    """`setup_code`: the first administrator must enter it; "" if none.
-
-    With `must_log_in`, comments need an account. `statistics`: how much of them is public.
-    """
-
-    registration: Registration = "open"
-    setup_code: str = ""
-    must_log_in: bool = False
-    statistics: StatisticsPublic = "totals"
-
-    def shows(self, level: StatisticsPublic) -> bool:
-        """Is this much of the statistics public?"""
-        levels = get_args(StatisticsPublic)
-        return levels.index(level) <= levels.index(self.statistics)
-
-    @property
-    def vacancy(self) -> str:
-        """The warning while there is no administrator."""
-        if self.registration == "closed":
-            return "there is no administrator yet: create one with `footfall accounts add`"
-        code = " with SETUP_CODE" if self.setup_code else ""
-        return (
-            f"there is no administrator yet: the first account registered{code} at /ui/register "
-            "becomes one"
-        )
-
-    def openings(self, account: Account, setup_code: str) -> tuple[Account | None, Account | None]:
-        """What this account may become as the first of all, and as any other; None: nothing."""
-        knows_code = hmac.compare_digest(setup_code.encode(), self.setup_code.encode())
-        may_be_first = self.registration != "closed" and (knows_code or not self.setup_code)
-        return (
-            replace(account, role="administrator") if may_be_first else None,
-            account if self.registration == "open" else None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +44,6 @@ class Rules:
         return self.is_audited or 0 < self.max_links < count_links(html)
 
 
-def require_log_in(viewer: Viewer, rules: AccountRules) -> None:
-    """Raises Unauthorized if comments need an account."""
-    if rules.must_log_in and viewer.account is None:
-        raise Unauthorized()
-
-
 def require_allowed(caller: Caller, rules: Rules) -> None:
     """Raises Forbidden if the caller's address is disallowed; moderators are exempt."""
     if not caller.viewer.is_moderator and caller.address in rules.disallowed:
@@ -107,20 +60,3 @@ def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int =
     is_trusted = rules.asks_for_trust and approved >= rules.trust_after
     must_wait = rules.is_judged or rules.holds(made.html)
     return "waiting" if must_wait and not is_trusted else "approved"
-
-
-def require_moderator(viewer: Viewer) -> None:
-    """Raises Unauthorized for the public, Forbidden for other callers."""
-    _require(viewer, is_met=viewer.is_moderator)
-
-
-def require_administrator(viewer: Viewer) -> None:
-    """The same."""
-    _require(viewer, is_met=viewer.is_administrator)
-
-
-def _require(viewer: Viewer, *, is_met: bool) -> None:
-    if viewer.account is None:
-        raise Unauthorized()
-    if not is_met:
-        raise Forbidden()

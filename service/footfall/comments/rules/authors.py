@@ -19,13 +19,11 @@ from ...accounts.rules import accounts
 from ...accounts.rules.accounts import Changes
 from ...accounts.rules.mails import canonical, is_canonically, is_mail
 from ...accounts.store.accounts import AccountStore
-from ...driver.keys import digest
 from ...errors import BadRequest, Refused
+from ...ids import digest, is_id, is_short
 from ...model import STATUSES, Account, Caller, Comment, StoredComment
-from ...notifications.store.outbox import MAX_UNDELIVERED
 from ...site import Comments
 from ..store import codec
-from ..store.ids import is_id, is_short
 from ..store.moderation import Actor
 from . import banning
 from .moderation import until_settled
@@ -225,7 +223,7 @@ async def _forget(comments: Comments, author: Author) -> bool:
     if author.mail:
         number += await comments.log.forget(author.mail)
         # Failed notifications have errors of other servers, which name the address.
-        given_up = await comments.outbox.undelivered(MAX_UNDELIVERED)
+        given_up = await comments.outbox.undelivered()
         named = [event.id for event in given_up if author.mail in event.error.casefold()]
         number += await comments.outbox.drop(named) if named else 0
     async for name, entries in comments.actions.every():

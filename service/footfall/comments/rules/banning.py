@@ -13,11 +13,11 @@ from ...accounts.rules import accounts
 from ...accounts.rules.accounts import Changes
 from ...accounts.rules.ban_list import NOT_BANNABLE, kind_of, value_of
 from ...accounts.rules.bans import KnownBans
+from ...accounts.store.log import ModerationLog
 from ...errors import Forbidden, Refused
 from ...model import MODERATORS, Account, Ban, Caller, Credentials, Role
+from ...permissions import require_administrator
 from ...site import Comments
-from ...store.log import ModerationLog
-from .admission import require_administrator
 
 # Characters of a reason.
 MAX_REASON = 200

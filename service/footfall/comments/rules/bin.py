@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ...ids import is_id
 from ...model import Caller, Lookups, Viewer
 from ...site import Comments
 from ..store.bin import Binned
-from ..store.ids import is_id
 from ..store.moderation import Overtaken
 from . import decisions
 from .banning import by

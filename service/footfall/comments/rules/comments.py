@@ -9,9 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from ...accounts.rules.captcha import Proof
-from ...accounts.rules.lookalikes import administrators_by_look
-from ...driver.keys import digest
 from ...errors import Duplicate, NoSuchParent, TooFast, Unavailable
+from ...ids import created_ms, digest, is_id
 from ...limits.clients import pool_client_of
 from ...markup import safe_link
 from ...model import (
@@ -32,7 +31,6 @@ from ...netaddr import limit_key
 from ...site import Comments
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
 from ..store.comments import CommentStore, Preconditions
-from ..store.ids import created_ms, is_id
 from ..store.outcomes import AlreadyPublished, IdTaken
 from .admission import require_allowed, verdict
 from .closing import require_open
@@ -327,7 +325,7 @@ async def _live(
         return Lookups()
     stored, administrators, counts, secrets = await asyncio.gather(
         comments.accounts.store.by_ids(accounts),
-        administrators_by_look(comments.accounts.store, viewer),
+        comments.accounts.lookalikes.administrators(viewer),
         comments.index.tallies(sorted(authors)),
         comments.store.secrets([id.decode() for id in ids] if viewer.is_moderator else []),
     )

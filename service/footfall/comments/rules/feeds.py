@@ -6,7 +6,7 @@ site only the newest SEARCHED_COMMENTS are searched for an old thread or for rep
 
 from collections.abc import Sequence
 
-from ...driver.keys import digest
+from ...ids import digest
 from ...model import PUBLIC, Lookups, StoredComment
 from ...site import Comments
 from ..store.codec import parent_of

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...callbacks import awaited
-from ...counting.names import counter_of
+from ...counters import counter_of
 from ...counting.store import Counters
 from ...driver.replies import ErrorReply
 from ...errors import Unavailable

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ...driver.keys import digest
 from ...errors import Changed, Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
+from ...ids import digest, is_id
 from ...limits.clients import pool_client_of
 from ...markup import safe_link
 from ...model import Caller, Comment, Lookups, Status, StoredComment
@@ -18,7 +18,6 @@ from ...render.versions import is_seen
 from ...render.view import DisplayOptions
 from ...site import Comments
 from ..store import codec
-from ..store.ids import is_id
 from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.outcomes import AlreadyPublished
 from ..store.site_index import SiteIndex

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from ...errors import Unavailable
+from ...ids import SHORT, is_id
 from ...model import Caller, Comment, Status, StoredComment
 from ...render.versions import is_seen
 from ...site import Comments
 from ..store import codec
-from ..store.ids import SHORT, is_id
 from ..store.moderation import Overtaken
 from .moderation import TRIES, Edit, actor_of, edited, html_of
 

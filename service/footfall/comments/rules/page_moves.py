@@ -14,14 +14,13 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from ...counting.rules import Counting
-from ...driver.keys import digest
 from ...driver.replies import ErrorReply
 from ...errors import NoSuchParent, Refused, StoreUnavailable
+from ...ids import SHORT, digest
 from ...model import COUNTERS, NO_VIEWS, Comment, OnShare, StoredComment
 from ...site import Comments
 from ..store import codec
 from ..store.comments import Step
-from ..store.ids import SHORT
 from ..store.moves import MoveNote, MoveUnderWay, TakenComment
 from ..store.outcomes import AlreadyPublished, IdTaken
 from ..store.status import status_in, status_of

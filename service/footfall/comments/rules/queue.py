@@ -8,9 +8,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from ...errors import BadRequest
+from ...ids import is_id
 from ...model import Lookups, Status, StoredComment, Viewer
 from ...site import Comments
-from ..store.ids import is_id
 from .comments import lookups
 from .search import has_words, is_caught_by, with_authors
 

@@ -1,8 +1,8 @@
 """Ranking of authors by their approved comments, with an account or without."""
 
+from ...ids import is_id
 from ...model import PUBLIC, Lookups, StoredComment
 from ...site import Comments
-from ..store.ids import is_id
 from .comments import lookups
 
 

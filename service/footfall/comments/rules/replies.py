@@ -1,10 +1,10 @@
 """Replies by moderators, from the queue, which approve the parent."""
 
 from ...errors import NoSuchParent
+from ...ids import is_id
 from ...limits.clients import pool_client_of
 from ...model import Caller, Draft, Lookups, StoredComment
 from ...site import Comments
-from ..store.ids import is_id
 from . import actions
 from .comments import publish
 from .moderation import require_seen

@@ -9,12 +9,12 @@ from ipaddress import ip_network
 from typing import NamedTuple
 
 from ...accounts.rules.ban_list import BanList
+from ...ids import is_id
 from ...model import Ban, Comment, StoredComment, iso
 from ...netaddr import Networks, network_text
 from ...render.reading import names_of, texts_of
 from ...site import Comments
 from ..store import codec
-from ..store.ids import is_id
 
 MAX_BEGINNING_CHARACTERS = 100
 # Does it match?

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...model import Status, StoredComment
-from ...notifications.store.outbox import Task
 from ...notify.notification import Failed, Notification
 from ...notify.spam_checkers import SpamChecker
 from ...site import Comments
+from ...tasks import Task
 from ..store import codec
 from ..store.moderation import Actor, Overtaken
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.replies import scored
+from ...ids import split
 from ...model import StoredComment
 from . import codec
-from .ids import split
 from .status import status_in
 
 

@@ -7,9 +7,9 @@ without one of their own.
 from collections.abc import Sequence
 
 from ...driver.client import RedisClient
-from ...driver.keys import Keys, digest
+from ...driver.keys import Keys
 from ...errors import TooManyClosings
-from .ids import created_ms
+from ...ids import created_ms, digest
 
 EVERY_PAGE = ""
 OPEN = -1

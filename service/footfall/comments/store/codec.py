@@ -10,9 +10,8 @@ from typing import Any
 
 import orjson
 
-from ...driver.keys import digest
+from ...ids import created_ms, digest
 from ...model import Account, Ban, Body, Comment, Credentials, Session, StoredComment
-from .ids import created_ms
 
 
 def body(comment: Comment) -> bytes:

@@ -12,15 +12,15 @@ from ...accounts.store.bans import VERSION
 from ...callbacks import awaited
 from ...driver.batch import Batcher
 from ...driver.client import RedisClient
-from ...driver.keys import Keys, digest
+from ...driver.keys import Keys
 from ...driver.pipeline import Pipeline
 from ...driver.reads import Memo, read_of_key
 from ...driver.script_calls import CountsCallback
 from ...driver.scripts import Scripts
+from ...ids import SHORT, digest, split
 from ...model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
 from . import codec
 from .closings import Closings, rule_of
-from .ids import SHORT, split
 from .journal import Journal
 from .outcomes import AlreadyPublished, require_stored
 from .status import status_of

@@ -14,10 +14,10 @@ from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.replies import scored
 from ...driver.scripts import Script, Scripts
+from ...ids import SHORT, created_ms, split
 from ...model import Body, StoredComment
 from . import codec
 from .deleted import MAX_HEADS, STEP_BYTES, Deleted
-from .ids import SHORT, created_ms, split
 from .journal import Journal
 from .moderation import Actor, Overtaken
 from .projections import UNDO_MS

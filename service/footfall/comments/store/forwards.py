@@ -1,8 +1,8 @@
 """Where pages were moved to: for a month, links and replies by old ids still find the comments."""
 
 from ...driver.client import RedisClient
-from ...driver.keys import Keys, digest
-from .ids import SHORT
+from ...driver.keys import Keys
+from ...ids import SHORT, digest
 
 FORWARD_MS = 30 * 86_400_000
 # A page may have been moved so often.

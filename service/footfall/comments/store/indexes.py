@@ -7,9 +7,9 @@ lua/journal/apply.lua, for the site; tests/scripts/test_indexes.py compares both
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...ids import SHORT, created_ms
 from ...model import Body
 from . import codec
-from .ids import SHORT, created_ms
 
 STRINGS = ("path", "version", "longest")
 HASHES = ("bodies", "private", "likes", "held", "fingerprints", "hidden", "decided")

@@ -25,7 +25,7 @@ from ...driver.keys import Keys
 from ...driver.replies import ErrorReply, scored
 from ...driver.scripts import Script, Scripts
 from ...errors import StoreUnavailable
-from ...notifications.store.outbox import Outbox
+from ...tasks import Outlet
 from .projections import Applying, JournalEntry
 
 # How long a change may be in progress before another process checks it.
@@ -76,7 +76,7 @@ class Journal:
         redis: RedisClient,
         scripts: Scripts,
         keys: Keys,
-        outbox: Outbox,
+        outbox: Outlet,
         background: Background,
         clock: Callable[[], int] = now_ms,
     ) -> None:

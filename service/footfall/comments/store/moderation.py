@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple, cast
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.scripts import Scripts
+from ...ids import SHORT, created_ms, split
 from ...model import Comment, Status, StoredComment
 from . import codec
 from .comments import CHANGED, CommentStore
-from .ids import SHORT, created_ms, split
 from .journal import Journal
 from .outcomes import AlreadyPublished
 

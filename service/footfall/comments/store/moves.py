@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import orjson
 
-from ...counting.names import view_counter
+from ...counters import view_counter
 from ...driver.client import RedisClient
-from ...driver.keys import Keys, digest
+from ...driver.keys import Keys
 from ...driver.scripts import Scripts
+from ...ids import SHORT, digest
 from ...model import Comment
 from ...statistics.calendar import HOURS_MS
 from ...statistics.moment import Moment
@@ -25,7 +26,6 @@ from ...statistics.page_views import month_of
 from ...statistics.store import days_of_groups, every_month
 from . import codec
 from .comments import CHANGED
-from .ids import SHORT
 from .journal import Journal
 from .taken_counters import TakenCounters, Visitors, counted, words_of_months, words_of_visitors
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...driver.keys import Keys
-from ...notifications.store.outbox import Task
+from ...ids import created_ms
 from ...plurals import number_of
-from .ids import created_ms
+from ...tasks import Task
 
 log = logging.getLogger(__name__)
 

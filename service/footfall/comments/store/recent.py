@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
+from ...ids import split
 from ...model import Status, StoredComment, Viewer
 from . import codec
-from .ids import split
 from .status import status_of
 
 # Read this many more ids than requested, since some may be unpublished by now.

@@ -10,8 +10,8 @@ from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.replies import scored
 from ...driver.scripts import Scripts
+from ...ids import created_ms
 from ...model import STATUSES, Status, Viewer
-from .ids import created_ms
 from .indexes import SITE_INDEXES
 
 INDEX_OF = dict(zip(STATUSES, SITE_INDEXES, strict=True))

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import compress, islice, repeat
 from typing import NamedTuple, cast
 
+from ...ids import split
 from ...model import More, Page, Status, Threads
 from . import codec
-from .ids import split
 from .status import status_of
 
 # An id that no comment has.

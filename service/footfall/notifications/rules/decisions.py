@@ -14,8 +14,8 @@ from ...comments.rules import actions, decisions
 from ...comments.rules.decisions import Decided
 from ...comments.rules.orders import Order
 from ...comments.rules.search import with_authors
-from ...comments.store.ids import is_id
 from ...errors import Refused
+from ...ids import is_id
 from ...model import Account, Caller, Comment, Status, Viewer
 from ...notify.comment_letters import OwnerLinks
 from ...render.page_address import page_address

@@ -34,8 +34,9 @@ from ...notify.spam_checkers import SpamChecker
 from ...plurals import number_of
 from ...render.versions import version
 from ...site import Site
+from ...tasks import Task
 from ..store.digest import DIGEST
-from ..store.outbox import Outbox, OutboxEntry, Task
+from ..store.outbox import Outbox, OutboxEntry
 from .digests import undecided
 
 T = TypeVar("T")

@@ -5,21 +5,19 @@ They are signed and hold a digest of the recipient, so that nobody can unsubscri
 who they are. Limits and unsubscriptions apply to a mailbox under all its spellings.
 """
 
-import re
 import secrets
 from collections.abc import Callable
-from unicodedata import normalize
 
 from ...accounts.rules import tokens
+from ...accounts.rules.mailboxes import recipient_of
 from ...accounts.rules.mails import canonical
 from ...accounts.store.accounts import AccountStore
-from ...driver.keys import digest
 from ...driver.script_calls import Rate
+from ...ids import digest
 from ...limits.buckets import Bucket, TokenBuckets
 from ...model import Comment, Viewer
 from ...netaddr import limit_key, network_key
 from ...notify.comment_letters import Unsubscribing
-from ...notify.mail import address_of
 from ...notify.notification import Failed
 from ..store.digest import Digest
 from ..store.unsubscribed import Unsubscribed
@@ -28,22 +26,6 @@ HOUR_SECONDS = 3600
 # Emails that the replies of an address, or of a /48, cause: a stranger writes to many people in
 # the site's name.
 SENDER_RATE = Rate(1 / 60, 60)
-GMAIL = ("gmail.com", "googlemail.com")
-# A host by its number can be written in any number of ways.
-_NUMBERED_HOST = re.compile(r"@\[|[@.]\d+$")
-
-
-def recipient_of(mail: str) -> str:
-    """The mailbox of an email address: its canonical form without the part after a plus, and at
-    Gmail without dots. Raises ValueError for an invalid address."""
-    address = address_of(mail).addr_spec
-    if _NUMBERED_HOST.search(address):
-        raise ValueError(f"{mail!r} is not an email address")
-    local, _, domain = normalize("NFKC", canonical(address)).rpartition("@")
-    local = local.partition("+")[0] or local
-    if domain in GMAIL:
-        return f"{local.replace('.', '')}@{GMAIL[0]}"
-    return f"{local}@{domain}"
 
 
 class Recipients:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.scripts import Scripts
-from .outbox import Task
+from ...tasks import Task
 
 # The kind of the task. Its `version` is when it was started, in ms since the epoch.
 DIGEST = "mail-digest"

@@ -8,17 +8,17 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import orjson
 
-from ...comments.store.ids import split
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.replies import ErrorReply
 from ...driver.scripts import Scripts
 from ...errors import StoreUnavailable
+from ...ids import split
+from ...tasks import Task
 
 log = logging.getLogger(__name__)
 
@@ -31,37 +31,6 @@ IDLE_MS = 60_000
 MAX_UNDELIVERED = 20_000
 # Due tasks per step.
 MAX_WOKEN = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task for a comment whose status has become `now`; `was` is "" for a new one.
-
-    `kind` is `event` for a change that is not divided into tasks yet, else a channel's name. `by`
-    is author, moderator or, for a spam filter, `judge`. `version` is the page's after the change.
-    """
-
-    kind: str
-    id: str
-    was: str
-    now: str
-    by: str
-    version: int
-    attempts: int = 0
-    # Spam filters have answered or failed: now people are notified.
-    is_judged: bool = False
-    # It was approved before: "1" if people know of that, "0" if readers were not notified; else "".
-    seen: str = ""
-    # What the comment was when it was not what this is about; "" if that was never so.
-    met: str = ""
-
-    def dump(self) -> bytes:
-        return orjson.dumps(asdict(self))
-
-    @property
-    def name(self) -> str:
-        """The same for each attempt, and no other task's."""
-        return f"{self.kind} {self.id} {self.version}"
 
 
 class OutboxEntry(NamedTuple):
@@ -201,7 +170,9 @@ class Outbox:
                 async with asyncio.timeout(seconds):
                     self.reading = await self.depth()
 
-    async def undelivered(self, count: int, ids: Sequence[str] = ()) -> list[Undelivered]:
+    async def undelivered(
+        self, count: int = MAX_UNDELIVERED, ids: Sequence[str] = ()
+    ) -> list[Undelivered]:
         """Failed tasks, newest first: this many, or those with these ids."""
         key = self._names["undelivered"]
         commands: list[tuple[object, ...]] = [("XRANGE", key, id, id) for id in ids]

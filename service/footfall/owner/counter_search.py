@@ -4,10 +4,10 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..accounts.store.log import ModerationLog
+from ..counters import VIEWS, is_page
+from ..counting.store import Counters, CounterWalk
 from ..model import NO_VIEWS, Caller
-from ..store.log import ModerationLog
-from .names import VIEWS, is_page
-from .store import Counters, CounterWalk
 
 # Of one step of a search.
 MAX_FOUND = 50

@@ -2,7 +2,7 @@
 
 import re
 
-from ..model import NO_VIEWS
+from .model import NO_VIEWS
 
 # The largest whole number that JSON has for every client (RFC 8259, section 6): a counter stops
 # there.

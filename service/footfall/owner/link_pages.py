@@ -12,15 +12,15 @@ from functools import partial
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from ...errors import StoreUnavailable, WrongMethod
-from ...http.client import headers_of
-from ...http.page_words import PageWords, language_of
-from ...http.params import parse_query
-from ...owner.files import TYPES, UI, filled, send_file
-from ...table.endpoint import READING
-from ...table.sending import send_failure
-from ..rules.decisions import Decision, Decisions
-from ..rules.recipients import Recipients
+from ..errors import StoreUnavailable, WrongMethod
+from ..http.client import headers_of
+from ..http.page_words import PageWords, language_of
+from ..http.params import parse_query
+from ..notifications.rules.decisions import Decision, Decisions
+from ..notifications.rules.recipients import Recipients
+from ..table.endpoint import READING
+from ..table.sending import send_failure
+from .files import TYPES, UI, filled, send_file
 
 MAX_LINK_TOKEN_CHARACTERS = 2048
 SECURITY = (

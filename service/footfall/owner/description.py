@@ -18,16 +18,16 @@ from ..errors import WrongMethod
 from ..http.csrf import CSRF_HEADER
 from ..http.envelope import NO_ENVELOPE
 from ..http.response import JSON_TYPE
-from ..owner.files import TYPES, Page, send_file
-from ..routes import operations
 from ..site import Site
-from .context import ParseContext
-from .dialects import Dialect, Refusals
-from .endpoint import Row, asking
-from .fields import Field, Fields, ListOf, Paths, Words
-from .prefixes import UI, Prefix
-from .schemas import SCHEMAS, media_of
-from .who import ANYBODY, COMMENTER
+from ..table.context import ParseContext
+from ..table.dialects import Dialect, Refusals
+from ..table.endpoint import Row, asking
+from ..table.fields import Field, Fields, ListOf, Paths, Words
+from ..table.operations import Operations
+from ..table.prefixes import UI, Prefix
+from ..table.schemas import SCHEMAS, media_of
+from ..table.who import ANYBODY, COMMENTER
+from .files import TYPES, Page, send_file
 
 Schema = dict[str, Any]
 
@@ -60,7 +60,7 @@ NOUNS = {
 _ID = "/{id}"
 
 
-def described(context: ParseContext, version: str) -> Schema:
+def described(context: ParseContext, operations: Operations, version: str) -> Schema:
     """The whole description."""
     return {
         "openapi": "3.1.0",
@@ -70,11 +70,11 @@ def described(context: ParseContext, version: str) -> Schema:
             "description": "Read counts and comments, by the API of the Waline comment server.",
         },
         "servers": [{"url": "."}],
-        "tags": [*_tags(context)],
-        "paths": dict(_paths(context)),
+        "tags": [*_tags(operations)],
+        "paths": dict(_paths(context, operations)),
         "components": {
             "schemas": {name: {**schema} for name, schema in SCHEMAS.items()},
-            "responses": dict(_refusals(context)),
+            "responses": dict(_refusals(operations)),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "page": {"type": "apiKey", "in": "cookie", "name": "footfall"},
@@ -83,17 +83,15 @@ def described(context: ParseContext, version: str) -> Schema:
     }
 
 
-def _tags(context: ParseContext) -> Iterator[Schema]:
+def _tags(operations: Operations) -> Iterator[Schema]:
     for name, text in NOUNS.items():
         yield {"name": name, "description": text}
-    for name in dict.fromkeys(
-        prefix.name for prefix in operations(context.settings.compat) if prefix.name
-    ):
+    for name in dict.fromkeys(prefix.name for prefix in operations if prefix.name):
         yield {"name": name}
 
 
-def _paths(context: ParseContext) -> Iterator[tuple[str, Schema]]:
-    for prefix, paths in operations(context.settings.compat).items():
+def _paths(context: ParseContext, operations: Operations) -> Iterator[tuple[str, Schema]]:
+    for prefix, paths in operations.items():
         for path, methods in paths.items():
             rows = [row for same in methods.values() for row in same if _is_described(row, prefix)]
             if rows:
@@ -276,9 +274,9 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
     return envelope.schema(answer.data) if answer.type == JSON_TYPE else answer.data
 
 
-def _refusals(context: ParseContext) -> Iterator[tuple[str, Schema]]:
+def _refusals(operations: Operations) -> Iterator[tuple[str, Schema]]:
     """By name, all error formats of the dialects."""
-    for prefix in operations(context.settings.compat):
+    for prefix in operations:
         refusals = prefix.dialect.refusals
         for status, name in _names(refusals):
             body = refusals.described[status]
@@ -295,17 +293,18 @@ def _names(refusals: Refusals) -> Iterator[tuple[int, str]]:
 class Description:
     """The description as an ASGI application, made on first request."""
 
-    def __init__(self, context: ParseContext, version: str) -> None:
-        self._context = context
+    def __init__(self, context: ParseContext, operations: Operations, version: str) -> None:
+        self._context, self._operations = context, operations
         self._version = version
 
     @cached_property
     def _body(self) -> bytes:
-        return orjson.dumps(described(self._context, self._version))
+        return orjson.dumps(described(self._context, self._operations, self._version))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send_file(scope, send, self._body, TYPES[".json"], b"no-cache")
 
 
-def description_route(site: Site, version: str) -> BaseRoute:
-    return Route("/openapi.json", Page(Description(ParseContext.of(site), version), "static"))
+def description_route(site: Site, operations: Operations, version: str) -> BaseRoute:
+    made = Description(ParseContext.of(site), operations, version)
+    return Route("/openapi.json", Page(made, "static"))

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..driver.client import RedisClient
-from ..driver.keys import Keys
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
 
 # The approximate number of entries; the scripts that add one have the same number.
 LOGGED = 10_000

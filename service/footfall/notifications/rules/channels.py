@@ -5,9 +5,8 @@ from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from ..outbox_settings import OutboxSettings
-from . import templates
-from .mail import (
+from ...notify import templates
+from ...notify.mail import (
     SERVICES,
     Behind,
     Composer,
@@ -21,12 +20,13 @@ from .mail import (
     address_of,
     ascii_domain,
 )
-from .mail_words import Words
-from .notification import Channel
-from .push import Push
-from .qmsg import Qmsg
-from .spam_checkers import Akismet, PluginJudge, SpamChecker, WebJudge
-from .webhook import Webhook
+from ...notify.mail_words import Words
+from ...notify.notification import Channel
+from ...notify.push import Push
+from ...notify.qmsg import Qmsg
+from ...notify.spam_checkers import Akismet, PluginJudge, SpamChecker, WebJudge
+from ...notify.webhook import Webhook
+from ...outbox_settings import OutboxSettings
 
 TLS_PORT = 465
 SUBMISSION_PORT = 587

@@ -9,12 +9,14 @@ from functools import cache, partial
 from urllib.parse import urlsplit
 
 from . import __version__
+from .accounts.noun import Accounts
 from .accounts.rules.account_mails import AccountMails, Sender
 from .accounts.rules.bans import KnownBans
 from .accounts.rules.captcha import Captcha
 from .accounts.rules.devices import Devices
 from .accounts.rules.lookalikes import Lookalikes
 from .accounts.rules.sessions import Sessions
+from .comments.noun import Comments
 from .comments.rules.admission import Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
@@ -29,6 +31,7 @@ from .ids import digest
 from .limits.pool import Pool
 from .model import Viewer
 from .netaddr import Networks
+from .notifications.noun import Notifications
 from .notifications.rules import notification_test
 from .notifications.rules.channels import channels_of, smtp_of, spam_checkers_of
 from .notifications.rules.decisions import Decisions
@@ -46,11 +49,12 @@ from .process.process import Process
 from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.view import DisplayOptions
-from .site import Accounts, Comments, Data, Notifications, Site, Statistics
+from .site import Data, Site
 from .site_settings import SiteSettings
 from .statistics.calendar import Calendar, datable
 from .statistics.keeper import Keeper
 from .statistics.moments import Moments
+from .statistics.noun import Statistics
 from .statistics.reports import Reports
 from .statistics.sources import host_name
 from .statistics.totals import KnownTotals
@@ -72,14 +76,15 @@ def create_site(
     """`viewer_of` can recognise tokens in place of the account's own."""
     accounts = _accounts_of(settings, process, store, viewer_of)
     counting = _counting_of(settings, process, store)
+    comments = _comments_of(settings, process, store, accounts, counting)
     return Site(
         process=process,
         settings=settings,
         counting=counting,
         statistics=_statistics_of(settings, process, store, accounts.rules),
-        comments=_comments_of(settings, process, store, accounts, counting),
+        comments=comments,
         accounts=accounts,
-        notifications=_notifications_of(settings, process.clock, store),
+        notifications=_notifications_of(settings, comments, store),
         data=Data(
             store.scale,
             store.waiting,
@@ -133,7 +138,7 @@ def _accounts_of(
     return Accounts(
         process,
         store.accounts,
-        account_rules_of(settings),
+        settings.account_rules,
         KnownBans(store.bans, process.clock, process.proxies.trusted, process.background),
         sessions,
         Devices(store.accounts, store.places, process.clock),
@@ -146,19 +151,21 @@ def _accounts_of(
     )
 
 
-def _notifications_of(
-    settings: SiteSettings, clock: Callable[[], int], store: Store
-) -> Notifications:
+def _notifications_of(settings: SiteSettings, comments: Comments, store: Store) -> Notifications:
     recipients = Recipients(
         store.unsubscribed,
         store.buckets,
         store.accounts,
         Digest(store.redis, store.scripts, store.keys, settings.notify_every * MINUTE_MS),
-        clock,
+        comments.process.clock,
         an_hour=settings.mail_rate,
         address=settings.server_url,
     )
-    return Notifications(store.outbox, recipients, partial(_try_out, settings))
+
+    async def try_out(to: str) -> dict[str, str]:
+        return await notification_test.tell(_delivery_of(settings, comments, recipients), to)
+
+    return Notifications(store.outbox, recipients, try_out)
 
 
 def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Counting:
@@ -195,7 +202,7 @@ def _statistics_of(
     ever = ViewsEver(store.views_ever, clock, close, is_dated=reports.is_on)
     before = settings.site_pv_start, settings.site_uv_start
     known = KnownTotals(ever, reports, rules, clock, before)
-    return Statistics(reports, keeper, ever, known, process.pools.statistics)
+    return Statistics(reports, keeper, ever, known, process.pools.statistics, store.site.total)
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:
@@ -244,27 +251,25 @@ def providers_of(settings: SiteSettings) -> Providers:
 
 
 def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
-    """The background worker, with a channel for each in the settings.
+    """The background worker, with a channel for each in the settings. Raises BadSettings."""
+    return _delivery_of(settings, site.comments, site.notifications.recipients)
 
-    Raises BadSettings.
-    """
+
+def _delivery_of(settings: SiteSettings, comments: Comments, recipients: Recipients) -> Delivery:
     try:
         channels = channels_of(
             settings,
-            site.settings.title,
+            settings.title,
             settings.server_url,
-            site.notifications.recipients,
-            Decisions(site.comments, settings).links,
-            site.process.renderer.run_behind,
+            recipients,
+            Decisions(comments, settings).links,
+            comments.process.renderer.run_behind,
         )
         spam_checkers = spam_checkers_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None
-    return Delivery(site, channels, spam_checkers, site_url=settings.site_url)
-
-
-async def _try_out(settings: SiteSettings, site: Site, to: str) -> dict[str, str]:
-    return await notification_test.tell(site, create_delivery(settings, site), to)
+    urls = {"title": settings.title, "site_url": settings.site_url}
+    return Delivery(comments, recipients, channels, spam_checkers, **urls)
 
 
 def _account_mails_of(settings: SiteSettings, store: Store, process: Process) -> AccountMails:
@@ -304,11 +309,6 @@ def _salt_of(settings: SiteSettings, store: Store) -> Callable[[], bytes]:
     )
     options = digest(repr(shown))[:4].encode()
     return lambda: store.data_set_id + options
-
-
-def account_rules_of(settings: SiteSettings) -> AccountRules:
-    must_log_in, public = settings.login == "force", settings.statistics_public
-    return AccountRules(settings.registration, settings.setup_code, must_log_in, public)
 
 
 def _rules_of(settings: SiteSettings) -> Rules:

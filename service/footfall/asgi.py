@@ -7,6 +7,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from . import __version__, routes
+from .accounts.noun import Accounts
 from .config import Settings
 from .http.policy import Policy
 from .monitoring.health import Health, health_routes
@@ -20,7 +21,7 @@ from .owner.description import description_route
 from .owner.files import page_routes
 from .owner.link_pages import link_routes
 from .owner.pages import NoPage
-from .site import Accounts, Site
+from .site import Site
 from .table import middleware
 from .table.sending import not_found
 from .telemetry.metrics import Metrics

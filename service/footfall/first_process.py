@@ -29,7 +29,7 @@ def watch_over_a_child() -> None:
     if not child:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
-    # What ended before the signals were awaited sends none any more.
+    # What ended before the signals were awaited has sent its own.
     _reap(child)
     while True:
         came = signal.sigwaitinfo(awaited)

@@ -9,6 +9,7 @@ from .netaddr import Network
 from .outbox_settings import OutboxSettings
 from .pages import RULES
 from .patterns import Domain, Patterns
+from .permissions import AccountRules
 from .setting_texts import filled, issuer, line, secret, web_address
 from .values import (
     buckets,
@@ -59,6 +60,12 @@ class SiteSettings(OutboxSettings):
         if self.turnstile_secret:
             return self.turnstile_secret, self.turnstile_url, self.turnstile_key
         return self.recaptcha_secret, self.recaptcha_url, self.recaptcha_key
+
+    @property
+    def account_rules(self) -> AccountRules:
+        return AccountRules(
+            self.registration, self.setup_code, self.login == "force", self.statistics_public
+        )
 
     @property
     def known_counter_types(self) -> tuple[str, ...]:

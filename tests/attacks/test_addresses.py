@@ -69,7 +69,7 @@ async def eves(site: Site, role: Role = "guest", **known: Any) -> Account:
     """An account of Eve's with the victim's address, from before addresses were confirmed."""
     account = new_account(site.service.process, "Eve", VICTIM, role)
     secret = Credentials(
-        await site.service.process.passwords.hash(EVE["password"], VICTIM, BACKGROUND), **known
+        await site.service.accounts.passwords.hash(EVE["password"], VICTIM, BACKGROUND), **known
     )
     await site.store.accounts.register(None, account, VICTIM, secret)
     return account

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.rules import renderer
-from footfall.comments.rules.renderer import RenderedText
 from footfall.model import Account
+from footfall.process import renderer
+from footfall.process.renderer import RenderedText
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 HOSTILE = "<script>alert(1)</script>[x](javascript:alert(1))<img src=x onerror=alert(1)>"

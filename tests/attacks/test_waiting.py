@@ -8,13 +8,13 @@ import httpx
 import pytest
 
 from footfall.app import create_delivery
-from footfall.comments.rules.renderer import PIECE_CHARACTERS
 from footfall.config import Settings
 from footfall.limits.pools import Pools
 from footfall.model import Account
 from footfall.notify import comment_letters
 from footfall.notify import mail as mail_module
 from footfall.notify.letter import Letter
+from footfall.process.renderer import PIECE_CHARACTERS
 from footfall.render.pictures import ALL_PICTURES
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.receivers import mail_server

@@ -67,7 +67,7 @@ async def test_of_twenty_registrations_of_one_mail_at_once_there_is_one_account(
     assert stored
     assert stored.account.nick == f"Tom {winner}"
     password = applicant(winner, "")["password"]
-    verify = site.service.process.passwords.verify
+    verify = site.service.accounts.passwords.verify
     assert (await verify(password, stored.credentials.password, BACKGROUND))[0]
 
 

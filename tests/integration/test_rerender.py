@@ -10,12 +10,12 @@ import orjson
 import pytest
 from redis import Redis
 
-from footfall.comments.rules.renderer import RenderedText
 from footfall.comments.store import codec
 from footfall.ids import SHORT, split
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
 from footfall.model import StoredComment
+from footfall.process.renderer import RenderedText
 from footfall.render.pictures import Pictures
 from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from footfall.counting.store import walked
 from footfall.driver.keys import GROUPS
+from footfall.driver.walks import walked
 from footfall.maintenance.prune import remove_named
 from footfall.statistics.past_store import PageChange
 from footfall.statistics.store import every_month

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from footfall.comments.rules import renderer
-from footfall.comments.rules.renderer import RenderedText, Renderer
+from footfall.process import renderer
+from footfall.process.renderer import RenderedText, Renderer
 from footfall.render.pictures import Pictures
 
 

@@ -93,7 +93,7 @@ async def set_password(site: Site, token: str, password: str) -> Any:
 async def unconfirmed(site: Site, person: dict[str, str], **known: Any) -> Account:
     """An account whose address nobody has confirmed."""
     account = new_account(site.service.process, person["display_name"], person["email"], "guest")
-    password = await site.service.process.passwords.hash(
+    password = await site.service.accounts.passwords.hash(
         person["password"], account.mail, BACKGROUND
     )
     await site.store.accounts.register(None, account, account.mail, Credentials(password, **known))

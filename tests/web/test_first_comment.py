@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from footfall.comments.rules import renderer
-from footfall.comments.rules.renderer import RenderedText
+from footfall.process import renderer
+from footfall.process.renderer import RenderedText
 from tests.conftest import Sites
 
 

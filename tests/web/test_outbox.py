@@ -11,12 +11,14 @@ import pytest
 
 from footfall.accounts.rules import tokens
 from footfall.app import create_delivery
+from footfall.comments.noun import Comments
 from footfall.config import BadSettings, Settings
 from footfall.ids import digest
 from footfall.monitoring import health, metrics
 from footfall.notifications.rules import delivery as delivery_module
 from footfall.notifications.rules import notification_test
 from footfall.notifications.rules.delivery import Delivery
+from footfall.notifications.rules.recipients import Recipients
 from footfall.notifications.store import outbox as outbox_module
 from footfall.notify.notification import Failed, Notification
 from footfall.notify.push import Push
@@ -54,7 +56,7 @@ async def telling(make_site: Sites) -> Site:
 async def deliver(site: Site, *channels: Any) -> None:
     """Do everything that is due now."""
     await site.settled()
-    delivery = Delivery(site.service, channels, site_url="https://blog.example")
+    delivery = Delivery(*told_by(site), channels, site_url="https://blog.example")
     await run(delivery)
 
 
@@ -145,7 +147,7 @@ async def test_a_task_that_a_crash_has_left_is_taken_over(
     await deliver(telling, channel)
     assert channel.heard == []
     monkeypatch.setattr(outbox_module, "IDLE_MS", 0)
-    delivery = Delivery(telling.service, [channel])
+    delivery = Delivery(*told_by(telling), [channel])
     delivery._begin(await telling.store.outbox.take_over(10))
     await run(delivery)
     assert channel.heard == [("one", "", "approved")]
@@ -262,7 +264,7 @@ async def test_tasks_that_were_begun_at_the_end_are_handed_over(
 
     await telling.post("one")
     await telling.settled()
-    slow = Delivery(telling.service, [Slow()])
+    slow = Delivery(*told_by(telling), [Slow()])
     running = asyncio.create_task(slow.run())
     await begun.wait()
     await slow.stop()
@@ -295,7 +297,7 @@ async def test_a_message_that_comes_twice_is_named_the_same(
     else:
         # It has tasks, and is stopped; when it goes on, another worker has told everybody.
         begun = await site.store.outbox.take(10)
-    other = Delivery(site.service, list(delivery.channels.values()))
+    other = Delivery(*told_by(site), list(delivery.channels.values()))
     other._begin(await site.store.outbox.take_over(10))
     await run(other)
     if trouble != "Redis is away":
@@ -419,6 +421,10 @@ async def told(make_site: Sites, environ: dict[str, str]) -> tuple[Site, Deliver
     settings = Settings.from_env(environ)
     assert settings.tells
     return site, create_delivery(settings, site.service)
+
+
+def told_by(site: Site) -> tuple[Comments, Recipients]:
+    return site.service.comments, site.service.notifications.recipients
 
 
 async def settle(site: Site, delivery: Delivery) -> None:
@@ -578,9 +584,7 @@ async def test_a_reader_without_a_real_address_is_given_up_at_once(
 
 async def test_a_trial_that_nobody_would_get_says_so(make_site: Sites, mails: MailServer) -> None:
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
-    assert await notification_test.tell(site.service, delivery) == {
-        "nobody": notification_test.NO_RECIPIENT
-    }
+    assert await notification_test.tell(delivery) == {"nobody": notification_test.NO_RECIPIENT}
 
 
 @pytest.mark.parametrize(
@@ -591,7 +595,7 @@ async def test_a_trial_is_mailed_at_once_and_puts_no_news_off(
 ) -> None:
     site, delivery = await told(make_site, mailing(mails, NOTIFY_EVERY="10", NOTIFY=ways))
     for _ in range(2):
-        assert await notification_test.tell(site.service, delivery) == {"mail-owner": ""}
+        assert await notification_test.tell(delivery) == {"mail-owner": ""}
     assert addresses(mails) == [OWNER] * 2
     keys = [site.store.keys.site(name) for name in ("gathered", "mailed")]
     assert await site.store.redis.ask(("ZCARD", keys[0]), ("GET", keys[1])) == [0, None]
@@ -764,8 +768,8 @@ async def test_a_chat_that_never_answers_is_let_go(
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        delivery = Delivery(telling.service, [Push(f"json://127.0.0.1:{port}/")])
-        trial = asyncio.create_task(notification_test.tell(telling.service, delivery))
+        delivery = Delivery(*told_by(telling), [Push(f"json://127.0.0.1:{port}/")])
+        trial = asyncio.create_task(notification_test.tell(delivery))
         await came.wait()
         trial.cancel()
         await gone.wait()
@@ -831,8 +835,8 @@ async def test_a_trial_ends_and_says_so_whatever_a_channel_does(
             raise RuntimeError("of its own making")
 
     monkeypatch.setattr(notification_test, "TRIAL_SECONDS", 0.01)
-    delivery = Delivery(telling.service, [Silent("silent"), Broken("broken"), Recorder()])
-    assert await notification_test.tell(telling.service, delivery) == {
+    delivery = Delivery(*told_by(telling), [Silent("silent"), Broken("broken"), Recorder()])
+    assert await notification_test.tell(delivery) == {
         "silent": "no answer within 0.01 seconds",
         "broken": "it failed: see the log",
         "test": "",

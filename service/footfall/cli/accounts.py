@@ -4,18 +4,19 @@ import json
 
 import click
 
+from ..accounts.noun import Accounts
 from ..accounts.rules import accounts as domain
 from ..accounts.rules.bans import until_of
 from ..accounts.rules.links import LINK_SECONDS, new_link
 from ..accounts.rules.mails import canonical, is_mail
 from ..accounts.rules.registration import new_account
+from ..comments.noun import Comments
 from ..comments.rules import banning
 from ..config import Settings
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import shown_name
 from ..model import MODERATORS, Account, Credentials, Role
-from ..site import Accounts, Comments
 from .commands import Group
 from .console import NothingToDo, aside, printable, settings_of_environment
 from .dataset import CONSOLE, with_site

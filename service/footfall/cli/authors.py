@@ -10,14 +10,15 @@ from typing import Any, TextIO
 
 import click
 
+from ..accounts.noun import Accounts
 from ..accounts.rules import accounts
 from ..accounts.rules.bans import until_of
+from ..comments.noun import Comments
 from ..comments.rules import authors
 from ..comments.rules.authors import Author, Deed, facts, iso
 from ..ids import created_ms
 from ..model import Account, StoredComment
 from ..plurals import number_of
-from ..site import Accounts, Comments
 from .commands import Group
 from .console import printable
 from .dataset import CONSOLE, with_site

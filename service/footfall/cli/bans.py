@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
+from ..accounts.noun import Accounts
 from ..accounts.rules.ban_list import kind_of
 from ..accounts.rules.bans import until_of
+from ..comments.noun import Comments
 from ..comments.rules import banning
 from ..comments.rules.banning import MAX_REASON
 from ..model import Ban, Catch
-from ..site import Accounts, Comments
 from .commands import Group
 from .console import NothingToDo, printable
 from .dataset import CONSOLE, with_site

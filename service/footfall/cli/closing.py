@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import click
 
+from ..comments.noun import Comments
 from ..comments.rules import closing
 from ..comments.rules.closing import MAX_DAYS, OPEN, described
 from ..http.params import MAX_PATH
-from ..site import Comments
 from .commands import Command
 from .console import NothingToDo, printable
 from .dataset import CONSOLE, with_site

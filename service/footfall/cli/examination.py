@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from ..app import account_rules_of
 from ..comments.rules.authors import iso
 from ..config import Settings
 from ..driver import private_aof
@@ -155,7 +154,7 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
     ]
     lines += _backup(await store.backups.last())
     if not administrators:
-        lines.append(Problem(account_rules_of(settings).vacancy))
+        lines.append(Problem(settings.account_rules.vacancy))
     if depth.undelivered:
         # In the words of /readyz, so that it is one thing that is wrong.
         said = f"{depth.undelivered} failed: `footfall outbox list` shows why"

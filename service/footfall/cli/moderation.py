@@ -14,6 +14,7 @@ import click
 import uvloop
 
 from ..accounts.store.log import ModerationLog
+from ..comments.noun import Comments
 from ..comments.rules import actions, moderation
 from ..comments.rules.authors import facts, iso
 from ..comments.rules.orders import Order, Result
@@ -23,7 +24,6 @@ from ..errors import Refused
 from ..maintenance.selection import CommentFilter, find
 from ..model import STATUSES, Status, StoredComment
 from ..plurals import number_of
-from ..site import Comments
 from .commands import Command
 from .comments import comments
 from .console import NothingToDo, printable, settings_of_environment

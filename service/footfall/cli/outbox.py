@@ -119,7 +119,7 @@ def test(to: str) -> None:
     async def tell() -> dict[str, str]:
         async with existing_site(settings) as (_, site):
             delivery = _delivery(settings, site)
-            return await notification_test.tell(site, delivery, to)
+            return await notification_test.tell(delivery, to)
 
     with errors_as_messages():
         answers = uvloop.run(tell())

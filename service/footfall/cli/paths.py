@@ -3,6 +3,7 @@
 import click
 import uvloop
 
+from ..comments.noun import Comments
 from ..comments.rules import page_moves
 from ..comments.rules.page_moves import Holding
 from ..comments.store.moves import MoveUnderWay
@@ -12,7 +13,6 @@ from ..maintenance.spellings import misspelled
 from ..model import OnProgress
 from ..pages import PageNames
 from ..plurals import number_of
-from ..site import Comments
 from ..stores import data_set
 from . import closing
 from .commands import Group

@@ -13,6 +13,7 @@ from functools import partial
 from typing import NoReturn
 from urllib.parse import urlsplit
 
+from ..accounts.noun import Accounts
 from ..counters import VIEWS, counter_of
 from ..counting.clients import NO_CLIENT
 from ..counting.rules import Counting
@@ -20,7 +21,6 @@ from ..errors import BadRequest, WrongMethod
 from ..http.params import MAX_PATH, RawRequest
 from ..http.response import Reply, Response, tagged_by_body
 from ..model import Caller
-from ..site import Accounts
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row

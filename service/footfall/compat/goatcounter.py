@@ -133,7 +133,7 @@ def _spelled(page: str) -> Iterator[str]:
 def _period(start: str, end: str, context: ParseContext) -> tuple[int, int] | None:
     if not (start or end):
         return None
-    statistics = context.reports
+    statistics = context.days
     last = day_of(end) or statistics.today()
     if start in PERIODS:
         first = statistics.days_before(statistics.today(), PERIODS[start])

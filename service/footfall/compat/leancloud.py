@@ -16,6 +16,8 @@ from typing import Any
 
 import orjson
 
+from ..accounts.noun import Accounts
+from ..comments.noun import Comments
 from ..counters import VIEWS, counter_of
 from ..counting.rules import Counting
 from ..errors import BadRequest, CommentsElsewhere, NoRoom, Refused, ServiceError
@@ -24,7 +26,6 @@ from ..http.params import MAX_PATH, Form, RawRequest
 from ..http.response import SHARED, Reply, Response, tagged_by_body
 from ..http.translations import translate
 from ..model import Caller, iso
-from ..site import Accounts, Comments
 from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.endpoint import Row

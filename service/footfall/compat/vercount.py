@@ -19,7 +19,8 @@ from ..http.envelope import Envelope
 from ..http.params import MAX_PATH, Form
 from ..http.response import Reply, Response, tagged_by_body
 from ..limits.clients import PoolClient
-from ..site import Site, Statistics
+from ..site import Site
+from ..statistics.noun import Statistics
 from ..statistics.totals import Totals
 from ..table.context import ParseContext
 from ..table.endpoint import Row

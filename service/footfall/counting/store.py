@@ -4,22 +4,19 @@ A counter is not a key of its own, because in a small hash it takes half the mem
 changes of one turn of the event loop go to Redis together (counting/batch.py).
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
 
 from ..callbacks import awaited
 from ..counters import counter_of
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.reads import PackedRead
+from ..driver.walks import MAX_STEP_HASHES, walked
 from ..model import NO_ORIGIN, Origin
 from .batch import CounterBatcher
 from .packed import PackedChange, PackedNames
 
-# Hashes, and fields of a large one, per step of a walk: 8 MB at worst.
-MAX_STEP_HASHES = 32
-MAX_STEP_FIELDS = 32
 # Limits of a search step: hashes, most of them empty on a small site, and counters.
 STEP_HASHES, STEP_COUNTERS = 16_384, 20_000
 
@@ -107,28 +104,3 @@ class CounterWalk:
                         found[field.decode(errors="replace")] = int(count)
             next = places.stop
         return found, next
-
-
-async def walked(
-    redis: RedisClient, hashes: Iterable[str]
-) -> AsyncIterator[tuple[str, dict[bytes, bytes]]]:
-    """Each of these hashes that is not empty, with all its counters as field -> count.
-
-    Large ones are read in steps, so counts are of different moments. Raises StoreUnavailable.
-    """
-    rest = iter(hashes)
-    while part := list(islice(rest, MAX_STEP_HASHES)):
-        found: dict[str, dict[bytes, bytes]] = {name: {} for name in part}
-        cursors = dict.fromkeys(part, b"0")
-        while cursors:
-            steps = (("HSCAN", *step, "COUNT", MAX_STEP_FIELDS) for step in cursors.items())
-            replies = zip(list(cursors), await redis.ask(*steps), strict=True)
-            cursors = {}
-            for name, (cursor, pairs) in replies:
-                # HSCAN may return a field twice while the hash is resized.
-                found[name].update(zip(pairs[::2], pairs[1::2], strict=True))
-                if cursor != b"0":
-                    cursors[name] = cursor
-        for name, counts in found.items():
-            if counts:
-                yield name, counts

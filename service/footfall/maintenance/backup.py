@@ -18,9 +18,9 @@ from secrets import token_hex
 from typing import BinaryIO, TypeVar
 
 from ..accounts.store.bans import VERSION
-from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
+from ..driver.walks import walked
 from ..ids import SHORT, is_id
 from ..model import OnProgress
 from . import view_lines

@@ -10,8 +10,8 @@ and concurrent changes are not reported as problems.
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..counting.store import walked
 from ..driver.keys import Keys
+from ..driver.walks import walked
 from ..plurals import number_of
 from .backup import Pages
 from .check_accounts import AccountCheck

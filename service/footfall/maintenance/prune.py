@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Sequence
 from fnmatch import translate
 from typing import NamedTuple
 
-from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys, bytes_of
 from ..driver.scripts import Scripts
+from ..driver.walks import walked
 from ..pages import decode_uri
 from ..statistics.store import Views
 

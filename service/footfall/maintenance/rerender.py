@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ..comments.noun import Comments
 from ..comments.store import codec
 from ..comments.store.bodies import Bodies, Replacement
 from ..comments.store.comments import Step
 from ..ids import digest
 from ..model import Comment, OnProgress, StoredComment
-from ..site import Comments
 from .backup import Pages
 from .dataset import DataSet
 

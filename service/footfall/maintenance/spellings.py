@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import islice
 
-from ..counting.store import walked
+from ..driver.walks import walked
 from ..model import NO_VIEWS
 from .backup import Pages
 from .dataset import DataSet

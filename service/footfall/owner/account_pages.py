@@ -14,12 +14,13 @@ import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ..accounts.noun import Accounts
 from ..http.page_words import LOCALES
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
 from ..http.response import PRIVATE, Headers, Response
 from ..outside.targets import origin_of
-from ..site import Accounts, Site
+from ..site import Site
 from ..table.sending import send_answer
 from . import bundle, captcha_page, overview_page, statistics_page
 from . import forms as owner_forms

@@ -1,21 +1,20 @@
-"""What administrators' pages show of the service itself: counters, log, settings and state. Only
-under /ui/api; each answer is bounded.
-"""
+"""Counters, log, settings and state, for administrators' pages alone. Each answer is bounded."""
 
 import platform
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..accounts.noun import Accounts
+from ..comments.noun import Comments
 from ..comments.rules.search import UNKNOWN, beginnings
 from ..counters import MAX_COUNT, VIEWS
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..limits.floods import told
 from ..model import Caller
-from ..owner import counter_search
 from ..process.process import Process
-from ..site import Accounts, Comments, Data, Site
+from ..site import Data, Site
 from ..table import schemas
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
@@ -35,9 +34,9 @@ from ..table.prefixes import UI
 from ..table.schemas import NUMBER, REAL, TEXT, AnswerSchema, list_of, map_of, object_of, ref
 from ..table.who import ADMINISTRATOR, MODERATOR
 from ..telemetry.metrics import Histogram, Metrics, Route
+from . import counter_search
 
 MAX_REASON = 200
-# What a browser's numbers are exact up to.
 # How long to wait for a measurement of the stored data, which continues after that.
 WAIT_SECONDS = 0.25
 

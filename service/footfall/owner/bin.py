@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from orjson import Fragment
 
 from ..comments.api.moderation import IDS, change_of
+from ..comments.noun import Comments
 from ..comments.rules import bin as domain
 from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
 from ..model import Caller
 from ..render.view import View
-from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect

@@ -6,6 +6,7 @@ from typing import cast
 
 from ..accounts.rules.ban_list import value_of
 from ..comments.api.moderation import ACTION, MAX_SEEN, action_of, seen_of
+from ..comments.noun import Comments
 from ..comments.rules import actions, progress
 from ..comments.rules.actions import Matching
 from ..comments.rules.groups import MAX_GROUPED_COMMENTS
@@ -15,7 +16,6 @@ from ..comments.rules.queue import Wanted
 from ..errors import BadRequest
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import STATUSES, Caller, Standing
-from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row

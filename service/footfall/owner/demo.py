@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..accounts.noun import Accounts
 from ..errors import BadRequest, StoreUnavailable
 from ..http.body import MAX_OTHER_FIELDS_BYTES
 from ..http.client import headers_of, service_url
@@ -19,7 +20,6 @@ from ..http.params import parse_query
 from ..http.policy import Policy
 from ..http.response import NO_STORE, Response
 from ..markup import safe_link
-from ..site import Accounts
 from ..table.sending import send_answer
 from .account_pages import is_vacant
 from .files import SECURITY, send_file

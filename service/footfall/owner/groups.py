@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from ..comments.noun import Comments
 from ..comments.rules import groups as domain
 from ..comments.rules.groups import AlikeComments
 from ..comments.rules.queue import Wanted
 from ..http.params import RawRequest
 from ..model import Caller, Comment
-from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import NamedTuple, TypeVar
 
+from ..comments.noun import Comments
 from ..comments.rules.comments import recent
 from ..counting.rules import Counting
 from ..driver.replies import ErrorReply
 from ..model import PUBLIC, Lookups, StoredComment
+from ..notifications.noun import Notifications
 from ..notifications.store.outbox import Undelivered
 from ..owner import counter_search
-from ..site import Comments, Notifications, Site
+from ..site import Site
 from ..statistics.calendar import KEPT_HOURS, date_of
 from ..statistics.most_read import TopPage
 from ..statistics.reports import Report, Reports

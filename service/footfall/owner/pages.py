@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ..accounts.noun import Accounts
 from ..errors import StoreUnavailable
 from ..http.client import Headers, headers_of, service_url
 from ..http.csrf import session_cookie
@@ -20,8 +21,9 @@ from ..http.params import MAX_PATH, MAX_URL, parse_query
 from ..http.policy import Policy
 from ..http.response import PRIVATE, Response
 from ..model import PUBLIC, Viewer
+from ..notifications.noun import Notifications
 from ..process.process import Process
-from ..site import Accounts, Notifications, Site
+from ..site import Site
 from ..table.sending import send_answer
 
 HTML = b"text/html; charset=utf-8"

@@ -10,12 +10,12 @@ from typing import Any, cast
 from orjson import Fragment
 
 from ..comments.api.queue import MAX_WORDS, SEARCH_TOKENS
+from ..comments.noun import Comments
 from ..comments.rules import queue as domain
 from ..comments.rules.queue import QueuePart, Wanted
 from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
-from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect

@@ -6,11 +6,11 @@ from orjson import Fragment
 
 from ..comments.api.comments import NEEDED_TEXT
 from ..comments.api.moderation import ACTION, ONE_SEEN, action_of, outcome
+from ..comments.noun import Comments
 from ..comments.rules import replies as domain
 from ..http.params import MAX_ID, MAX_UA, RawRequest
 from ..model import Caller
 from ..render.view import View
-from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect

@@ -5,8 +5,6 @@ from asyncio import Event
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..accounts.rules.passwords import Passwords
-from ..comments.rules.renderer import Renderer
 from ..driver.background import Background
 from ..driver.client import RedisClient
 from ..driver.safety import Safety
@@ -17,6 +15,7 @@ from ..limits.refusals import Refusals
 from ..netaddr import Proxies
 from ..render.region import Region
 from ..telemetry.metrics import Metrics
+from .renderer import Renderer
 
 
 def now_ms() -> int:
@@ -50,9 +49,8 @@ class Process:
     metrics: Metrics = field(default_factory=Metrics)
     pools: Pools = field(default_factory=Pools)
     refusals: Refusals = field(init=False)
-    # Threads: for comments and feeds, and for passwords.
+    # A thread for comments and feeds.
     renderer: Renderer = field(init=False)
-    passwords: Passwords = field(init=False)
     proxies: Proxies = Proxies()
     region_of: Callable[[str], Region] = no_region
     clock: Callable[[], int] = now_ms
@@ -64,7 +62,6 @@ class Process:
     def __post_init__(self) -> None:
         object.__setattr__(self, "refusals", Refusals(self.metrics.limits))
         object.__setattr__(self, "renderer", Renderer(self.pools.rendering))
-        object.__setattr__(self, "passwords", Passwords(self.pools.passwords))
 
     def new_id(self, path: str) -> str:
         """An id for something new: a comment on this page, or with "" anything else."""

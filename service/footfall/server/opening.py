@@ -3,7 +3,6 @@
 import asyncio
 import logging
 
-from ..app import account_rules_of
 from ..config import Settings
 from ..driver import private_aof
 from ..driver.loading import Loading
@@ -76,7 +75,7 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
         if not store.redis.is_cluster:
             raise
     if creates and await store.accounts.lacks_administrator():
-        log.warning("%s", account_rules_of(settings).vacancy)
+        log.warning("%s", settings.account_rules.vacancy)
 
 
 async def _loads(error: StoreUnavailable, safety: Safety, loading: Loading) -> bool:

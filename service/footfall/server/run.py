@@ -17,7 +17,6 @@ from mmap import mmap
 
 from ..app import create_delivery, create_site
 from ..asgi import create_metrics, health_of
-from ..comments.rules.keeping_up import keep_up
 from ..config import Settings
 from ..notifications.rules.delivery import delivering
 from ..site import Site
@@ -28,6 +27,7 @@ from . import workers
 from .answering import GRACE_SECONDS, Mode, answering
 from .banner import print_banner
 from .descriptors import Shortage
+from .keeping_up import keep_up
 from .listener import BACKLOG, bound, refuse_more
 from .opening import opened
 from .server import Server

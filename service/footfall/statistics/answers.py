@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from ..limits.answer_cache import CachedAnswer, Key
 from ..limits.clients import pool_client_of
 from ..model import Caller
-from ..site import Statistics
+from .noun import Statistics
 
 
 async def once_a_minute(

@@ -14,7 +14,6 @@ from ..errors import BadRequest
 from ..http.params import RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import PUBLIC, Caller
-from ..site import Site, Statistics
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
@@ -25,6 +24,7 @@ from .agents import CLASSES
 from .answers import once_a_minute
 from .calendar import MAX_DAYS, date_of, day_number, days_between
 from .most_read import MAX_PAGES, ORDERS, PERIODS
+from .noun import Statistics
 from .reports import Report, Reports
 
 # Default period in days.
@@ -47,8 +47,8 @@ class Series:
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Series":
-        last = day_of(values["to"]) or context.reports.today()
-        first = day_of(values["from"]) or context.reports.days_before(last, DAYS - 1)
+        last = day_of(values["to"]) or context.days.today()
+        first = day_of(values["from"]) or context.days.days_before(last, DAYS - 1)
         if first > last:
             raise BadRequest({"from": "from need a day that is not behind to"})
         try:
@@ -202,19 +202,19 @@ async def _top(reports: Reports, parsed: Top) -> bytes:
     return orjson.dumps({"by": parsed.by, "days": parsed.days, "pages": pages})
 
 
-async def totals(site: Site, parsed: None, caller: Caller) -> Fragment:
+async def totals(statistics: Statistics, parsed: None, caller: Caller) -> Fragment:
     """Views and comments ever, and today's; None for values that are not stored."""
 
     async def make() -> bytes:
         return orjson.dumps(
             {
-                "views": await site.statistics.views_ever.total(),
-                "comments": await site.comments.index.total(PUBLIC),
-                "today": await _today(site.statistics.reports),
+                "views": await statistics.views_ever.total(),
+                "comments": await statistics.comments_total(PUBLIC),
+                "today": await _today(statistics.reports),
             }
         )
 
-    return Fragment(await once_a_minute(site.statistics, ("totals",), make, caller))
+    return Fragment(await once_a_minute(statistics, ("totals",), make, caller))
 
 
 async def _today(reports: Reports) -> JsonObject | None:

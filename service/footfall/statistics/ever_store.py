@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 from ..counters import VIEWS
-from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
+from ..driver.walks import walked
 from .numbered import is_number, number_or_0
 
 # A field of a group's numbers.

@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from ..counters import is_view_counter, view_counter, viewed_page
-from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import failure
 from ..driver.scripts import Scripts
+from ..driver.walks import walked
 from .calendar import HOURS_MS
 from .moment import Moment
 from .numbered import by_name, by_number, number_or_0

@@ -17,6 +17,8 @@ class NewSession:
     token: str
     # Makes what identifies the browser to the account from now on.
     device: Callable[[], Awaitable[str]] | None = None
+    # How long that is valid.
+    device_seconds: int = 0
     # The browser keeps it after it is closed.
     is_remembered: bool = False
     # A page of another site has requested the login, and receives it.

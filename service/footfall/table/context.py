@@ -2,11 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..outside.providers import Providers
 from ..site import Site
 from ..site_settings import SiteSettings
-from ..statistics.reports import Reports
+
+
+class Days(Protocol):
+    """Which day it is in the site's time zone, such as 20261123."""
+
+    def today(self) -> int: ...
+    def days_before(self, day: int, number: int) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +24,7 @@ class ParseContext:
     clock: Callable[[], int]
     # The login services, and the address to which they return.
     providers: Providers
-    # They know which day it is.
-    reports: Reports
+    days: Days
 
     @classmethod
     def of(cls, site: Site) -> "ParseContext":

@@ -8,14 +8,13 @@ from typing import Any
 
 from starlette.types import Scope
 
-from ..accounts.rules.devices import KNOWN_SECONDS
-from ..accounts.rules.two_factor import qr_code
 from ..http import cors
 from ..http.client import Headers
 from ..http.csrf import DEVICE_COOKIE, SESSION_COOKIE, check_csrf, session_cookie, set_cookie
 from ..http.policy import Policy
 from ..http.response import PRIVATE, Reply, Response, answer_of
 from ..http.response import Headers as Lines
+from ..render.qr import qr_code
 from .answers import Answer, NewSession
 from .dialects import WALINE
 
@@ -55,7 +54,7 @@ async def _cookies(session: NewSession, headers: Headers, scope: Scope, policy: 
         headers,
         scope,
         policy,
-        lasts_seconds=KNOWN_SECONDS if lasts else 0,
+        lasts_seconds=session.device_seconds if lasts else 0,
     )
     return [*kept, *hint]
 

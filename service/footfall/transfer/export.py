@@ -13,7 +13,7 @@ import orjson
 from ..accounts.store.accounts import AccountStore
 from ..comments.store import codec
 from ..comments.store.status import status_in
-from ..counting.store import walked
+from ..driver.walks import walked
 from ..ids import created_ms, digest, is_short
 from ..maintenance.archive import Line, count_of
 from ..maintenance.backup import pages, walked_hash

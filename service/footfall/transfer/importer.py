@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 
 import orjson
 
+from ..comments.noun import Comments
 from ..errors import BadRequest, Unavailable
-from ..site import Comments
 from ..store.imports import Imports, Way
 from .archives import members
 from .formats import Unknown, chosen

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from ..comments.noun import Comments
 from ..counters import counter_of
 from ..ids import digest
 from ..model import NO_VIEWS, OnProgress
-from ..site import Comments
 from ..store.imports import Imports, Way
 from . import checks
 from .checks import DAY_MS

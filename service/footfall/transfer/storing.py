@@ -13,15 +13,15 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from ..accounts.rules.mails import canonical
 from ..accounts.store.accounts import AccountStore
+from ..comments.noun import Comments
 from ..comments.rules.comments import with_author
-from ..comments.rules.renderer import RenderedText
 from ..comments.store.deletions import SWEEPER
 from ..comments.store.outcomes import IdTaken
 from ..counting.rules import Counting
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..ids import SHORT, created_ms, digest, fixed, is_id, is_short, low_bits
 from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status
-from ..site import Comments
+from ..process.renderer import RenderedText
 from ..store.imports import Imports, Merged, Way
 from .report import ImportReport
 from .rows import AccountRow, CommentRow, Refusal

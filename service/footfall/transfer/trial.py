@@ -4,8 +4,8 @@ from itertools import islice
 
 from ..accounts.rules.mails import canonical
 from ..accounts.store.accounts import AccountStore
+from ..comments.noun import Comments
 from ..counting.rules import Counting
-from ..site import Comments
 from ..store.imports import Imports, Merged, Way
 from .report import ImportReport
 from .staging import Staging

@@ -9,6 +9,7 @@ from typing import cast
 import orjson
 
 from ...comments.api.comments import captcha_fields, captcha_token
+from ...comments.noun import Comments
 from ...comments.rules import banning
 from ...comments.rules.ranking import ranking
 from ...errors import BadRequest, Denied, UserExists
@@ -24,7 +25,6 @@ from ...http.params import (
 from ...markup import safe_link
 from ...model import PUBLIC, ROLES, Account, Caller, Credentials, Role
 from ...render.view import DisplayOptions, View
-from ...site import Accounts, Comments
 from ...table import schemas
 from ...table.answers import Data, JsonObject
 from ...table.context import ParseContext
@@ -32,6 +32,7 @@ from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integer, Text
 from ...table.names import Name
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
+from ..noun import Accounts
 from ..rules import accounts, attempts, mail_change, reauthentication, registration
 from ..rules.accounts import Changes
 from ..rules.captcha import Proof

@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from ...comments.noun import Comments
 from ...comments.rules import banning
 from ...comments.rules.banning import MAX_REASON
 from ...errors import BadRequest
 from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import Ban, Caller, Catch, iso
-from ...site import Accounts, Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Flag, Given, Integer, Text
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import MODERATOR
+from ..noun import Accounts
 from ..rules.ban_list import kind_of
 
 MAX_UNTIL = 32

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import cast
 
+from ...comments.noun import Comments
 from ...http.params import MAX_NICK, RawRequest
 from ...markup import shown_name
 from ...model import Caller, Role
-from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row

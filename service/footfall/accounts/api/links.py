@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass
 
+from ...comments.noun import Comments
 from ...errors import Denied
 from ...http.fetch_metadata import require_navigation
 from ...http.params import RawRequest
 from ...http.response import Response
 from ...model import Caller
-from ...site import Accounts, Comments
 from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Shapes, Text
 from ...table.names import Name
 from ...table.who import ANYBODY
+from ..noun import Accounts
 from ..rules import links, mail_change, registration
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
 from .accounts import NEEDED_MAIL, NEEDED_PASSWORD

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from ...comments.noun import Comments
 from ...errors import BadRequest, FlowExpired, ServiceError
 from ...http.fetch_metadata import require_navigation
 from ...http.params import MAX_LINK, Form, RawRequest
 from ...http.response import Headers, Response
 from ...model import Caller
 from ...outside.targets import Targets, origin_of
-from ...site import Comments
 from ...table import schemas
 from ...table.answers import Answer
 from ...table.context import ParseContext

@@ -4,20 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from ...comments.noun import Comments
 from ...errors import LoggedOut
 from ...http.csrf import device_cookie
 from ...http.fetch_metadata import require_no_part
 from ...http.params import MAX_ID, MAX_MAIL, RawRequest
 from ...model import Account, Caller, Credentials, Session, Viewer
 from ...render.view import DisplayOptions
-from ...site import Accounts, Comments, Site
 from ...table import schemas
 from ...table.answers import Answer, JsonObject, NewSession
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, ONLY_TRUE, Fields, FieldValues, Given, Shapes, Text
 from ...table.who import ANYBODY, PERSON
+from ..noun import Accounts
 from ..rules import accounts, identities, log_ins, reauthentication, two_factor
+from ..rules.devices import KNOWN_SECONDS
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
 from ..rules.reauthentication import OwnerProof
 from .flow_cookie import kept
@@ -142,6 +144,7 @@ async def log_in(comments: Comments, parsed: LogIn, caller: Caller) -> Answer:
     session = NewSession(
         token,
         partial(comments.accounts.devices.cookie, stored.id, parsed.device),
+        KNOWN_SECONDS,
         is_remembered=parsed.is_remembered,
         is_handed=parsed.is_handed,
     )
@@ -156,14 +159,17 @@ async def log_out(accounts: Accounts, parsed: None, caller: Caller) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """The email of the query; "" for one's own. `device` identifies a browser."""
+    """The email of the query; "" for one's own. `title` is the site's; `device` identifies a
+    browser."""
 
     mail: str
+    title: str
     device: str = ""
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "SecondFactor":
-        return cls(values.get("email", ""), device_cookie(request.headers))
+        title, device = context.settings.title, device_cookie(request.headers)
+        return cls(values.get("email", ""), title, device)
 
 
 def _require_no_part(request: RawRequest) -> None:
@@ -185,17 +191,17 @@ SECOND_FACTOR = Shapes(
 )
 
 
-async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Answer:
+async def second_factor(accounts: Accounts, parsed: SecondFactor, caller: Caller) -> Answer:
     """Whether a login needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
         is_asked = await log_ins.has_second_factor(
-            site.accounts, parsed.mail, caller, device=parsed.device
+            accounts, parsed.mail, caller, device=parsed.device
         )
         return Answer({"enable": is_asked})
     assert caller.viewer.account is not None
     # A new one each time: the one in use is never returned, not even to its owner.
     secret = two_factor.new_secret()
-    address = two_factor.otpauth_url(secret, caller.viewer.account.mail, site.settings.title)
+    address = two_factor.otpauth_url(secret, caller.viewer.account.mail, parsed.title)
     return Answer({"otpauth_url": address, "secret": secret}, qr_text=address)
 
 

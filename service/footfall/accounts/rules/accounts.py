@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from ...comments.noun import Comments
 from ...comments.rules import refresh
 from ...errors import LastWayIn, LoggedOut, Unavailable, WrongCode
 from ...ids import created_ms, is_short
 from ...limits.clients import known_client
 from ...model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
 from ...render.view import DisplayOptions
-from ...site import Accounts, Comments
+from ..noun import Accounts
 from ..store.accounts import Changed, Held, StoredAccount
 from . import two_factor
 from .attempts import attempt
@@ -120,7 +121,7 @@ async def _hashed(accounts: Accounts, id: str, changes: Changes) -> str:
     if stored is None or not changes.password:
         return ""
     client = known_client(f"account {id}")
-    return await accounts.process.passwords.hash(
+    return await accounts.passwords.hash(
         changes.password, changes.mail or stored.account.mail, client
     )
 

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 
 import orjson
 
+from ...comments.noun import Comments
 from ...errors import (
     BadRequest,
     Busy,
@@ -34,7 +35,7 @@ from ...limits.clients import pool_client_of
 from ...markup import safe_link, shown_name
 from ...model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ...outside.providers import Flow
-from ...site import Accounts, Comments
+from ..noun import Accounts
 from ..store.accounts import AccountStore, Changed, Link, StoredAccount
 from . import attempts, mail_change, reauthentication, registration, two_factor
 from .accounts import MAX_READINGS, After, changed

@@ -4,7 +4,7 @@ from ...errors import UserExists
 from ...limits.clients import pool_client_of
 from ...model import Account, Caller, Credentials, Role
 from ...notify.account_mail import AccountMail
-from ...site import Accounts
+from ..noun import Accounts
 from .links import new_link
 from .mails import canonical
 from .registration import new_account

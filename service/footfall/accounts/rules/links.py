@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
+from ...comments.noun import Comments
 from ...errors import Banned, LinkExpired
 from ...limits.clients import known_client, pool_client_of
 from ...model import Account, Caller, Credentials
 from ...notify.account_mail import AccountMail
-from ...site import Accounts, Comments
+from ..noun import Accounts
 from ..store.accounts import AccountStore, Held, Purpose
 from . import attempts
 from .accounts import changed
@@ -83,7 +84,7 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
         raise LinkExpired()
     stored = await comments.accounts.store.by_id(link.id)
     mail, client = stored.account.mail if stored else "", known_client(f"account {link.id}")
-    made = await comments.process.passwords.hash(password, mail, client)
+    made = await comments.accounts.passwords.hash(password, mail, client)
 
     def change(account: Account, credentials: Credentials) -> tuple[Account, Credentials]:
         link.require(credentials)

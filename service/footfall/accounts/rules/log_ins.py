@@ -10,8 +10,8 @@ from dataclasses import replace
 from ...errors import Denied
 from ...limits.clients import PoolClient, known_client, pool_client_of
 from ...model import MAY_LOG_IN, Caller, Credentials, Viewer
-from ...site import Accounts
 from ...telemetry.pauses import pause
+from ..noun import Accounts
 from ..store.accounts import Changed, StoredAccount
 from . import attempts, two_factor
 from .accounts import MAX_READINGS
@@ -88,9 +88,7 @@ async def _proven(
     """The account, if password and code are right, and its credentials afterwards."""
     stored = await accounts.store.by_mail(mail)
     credentials = stored.credentials if stored else Credentials()
-    is_right, renewed = await accounts.process.passwords.verify(
-        password, credentials.password, client
-    )
+    is_right, renewed = await accounts.passwords.verify(password, credentials.password, client)
     if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
         return None
     left = two_factor.left_after(

@@ -7,11 +7,12 @@ might confirm a stranger's account out of politeness.
 from contextlib import suppress
 from dataclasses import replace
 
+from ...comments.noun import Comments
 from ...errors import Busy, LinkExpired, UserExists, WrongPassword
 from ...limits.clients import known_client, pool_client_of
 from ...model import MAY_LOG_IN, Account, Caller, Credentials
 from ...notify.account_mail import AccountMail
-from ...site import Accounts, Comments
+from ..noun import Accounts
 from . import attempts
 from .account_mails import AccountMails
 from .accounts import changed
@@ -81,7 +82,7 @@ async def _require_owner(accounts: Accounts, link: Opened, password: str, caller
     stored = await accounts.store.by_id(link.id)
     known = stored.credentials.password if stored else ""
     client = known_client(f"account {link.id}")
-    is_right, _ = await accounts.process.passwords.verify(password, known, client)
+    is_right, _ = await accounts.passwords.verify(password, known, client)
     if not is_right:
         raise WrongPassword()
     guess.succeeded(link.id)

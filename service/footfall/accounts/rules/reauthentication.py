@@ -8,6 +8,7 @@ is replaced or removed by a code alone.
 
 from dataclasses import dataclass
 
+from ...comments.noun import Comments
 from ...errors import (
     CodeRequired,
     LoggedOut,
@@ -19,7 +20,7 @@ from ...errors import (
 from ...limits.buckets import TokenBuckets
 from ...limits.clients import known_client
 from ...model import MODERATORS, Account, Caller, Credentials, Role, Viewer
-from ...site import Accounts, Comments
+from ..noun import Accounts
 from . import accounts, two_factor
 from .accounts import Changes
 from .attempts import Attempt, attempt
@@ -91,7 +92,7 @@ async def _compare(accounts: Accounts, password: str, stored: str, caller: Calle
     assert caller.viewer.account is not None
     id = caller.viewer.account.id
     client = known_client(f"account {id}")
-    is_right, _ = await accounts.process.passwords.verify(password, stored, client)
+    is_right, _ = await accounts.passwords.verify(password, stored, client)
     if not is_right:
         raise WrongCurrentPassword()
     made.succeeded(id)

@@ -26,7 +26,7 @@ from ...model import Account, Caller, Credentials, Role
 from ...notify.account_mail import AccountMail
 from ...permissions import AccountRules
 from ...process.process import Process
-from ...site import Accounts
+from ..noun import Accounts
 from ..store.accounts import AccountStore, Held, Link
 from . import attempts
 from .captcha import Proof
@@ -80,7 +80,7 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
             raise TooManyAttempts(wait_ms, MAILED_ALREADY)
     password = ""
     if any(openings):
-        password = await accounts.process.passwords.hash(
+        password = await accounts.passwords.hash(
             applicant.password, applicant.mail, pool_client_of(caller)
         )
     if asks:
@@ -103,7 +103,7 @@ async def confirm(
     held = await held_by(accounts.store, token)
     asked = orjson.loads(held.what)
     await accounts.bans.require_none(caller, asked["mail"])
-    client, passwords = known_client(f"registration {token}"), accounts.process.passwords
+    client, passwords = known_client(f"registration {token}"), accounts.passwords
     if nick:
         hashed = await passwords.hash(password, asked["mail"], client)
         asked |= {"nick": nick, "link": "", "password": hashed}

@@ -29,15 +29,6 @@ def otpauth_url(secret: str, mail: str, site: str) -> str:
     return pyotp.TOTP(secret).provisioning_uri(name=mail, issuer_name=site)
 
 
-def qr_code(address: str) -> str:
-    """The same as a picture: a data: address of an SVG."""
-    # Loaded by the first setup of two-factor authentication.
-    import segno
-
-    picture: str = segno.make(address, error="m").svg_data_uri(scale=4, border=2)
-    return picture
-
-
 def step_of(secret: str, code: str, now_ms: int) -> int:
     """The number of the step with this code; 0 if it is none of the current ones.
 

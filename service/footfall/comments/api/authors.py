@@ -10,7 +10,6 @@ from ...accounts.api.session import described
 from ...http.params import MAX_ID, MAX_MAIL, RawRequest
 from ...model import Caller
 from ...render.view import DisplayOptions
-from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
@@ -28,6 +27,7 @@ from ...table.schemas import (
     ref,
 )
 from ...table.who import ADMINISTRATOR
+from ..noun import Comments
 from ..rules import authors
 from ..rules.authors import Author, Deed
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from ...errors import BadRequest
 from ...http.params import MAX_PATH, RawRequest
 from ...model import Caller
-from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
@@ -13,6 +12,7 @@ from ...table.fields import NO_FIELDS, Fields, FieldValues, Given, Text
 from ...table.prefixes import UI
 from ...table.schemas import TEXT, AnswerSchema, list_of, object_of
 from ...table.who import MODERATOR
+from ..noun import Comments
 from ..rules import closing
 from ..rules.closing import MAX_DAYS, OPEN
 

@@ -29,8 +29,8 @@ from ...limits.answer_cache import AnswerCache, CachedAnswer
 from ...limits.clients import PoolClient, pool_client_of
 from ...markup import is_blank, is_safe_url
 from ...model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
+from ...process.renderer import NO_TEXT
 from ...render.view import View
-from ...site import Comments
 from ...site_settings import SiteSettings
 from ...table import schemas
 from ...table.answers import JsonObject
@@ -52,8 +52,8 @@ from ...table.fields import (
 )
 from ...table.names import Name
 from ...table.who import ANYBODY, COMMENTER
+from ..noun import Comments
 from ..rules import comments as domain
-from ..rules.renderer import NO_TEXT
 
 # Waline answers a blank url with these words, and clients show them.
 NO_URL = "url need an URL under your options"

@@ -25,13 +25,13 @@ from ...model import PUBLIC, Caller, Lookups, StoredComment
 from ...render.feed import FORMATS, Feed, item
 from ...render.page_address import page_address
 from ...render.view import DisplayOptions, View
-from ...site import Comments
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Choice, Fields, FieldValues, Integer, PagePath, Text
 from ...table.prefixes import API, BARE_API
 from ...table.schemas import TEXT, AnswerSchema
 from ...table.who import ANYBODY
+from ..noun import Comments
 from ..rules import feeds
 
 DEFAULT_ITEMS = 20

@@ -16,7 +16,6 @@ from ...http.params import RawRequest
 from ...http.response import NO_STORE, Response
 from ...limits.clients import BACKGROUND, pool_client_of
 from ...model import ORDERS, Caller
-from ...site import Comments
 from ...table.context import ParseContext
 from ...table.dialects import WALINE
 from ...table.endpoint import Row
@@ -24,6 +23,7 @@ from ...table.fields import Fields, FieldValues, PagePath
 from ...table.prefixes import API
 from ...table.schemas import NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ANYBODY
+from ..noun import Comments
 from ..rules.live import Seen
 from .comments import List, common_page
 

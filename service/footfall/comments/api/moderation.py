@@ -10,7 +10,6 @@ from ...errors import BadRequest
 from ...http.params import MAX_ID, MAX_LINK, MAX_MAIL, Form, RawRequest, Values
 from ...model import STATUSES, Caller, Status
 from ...render.view import View
-from ...site import Comments, Site
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
@@ -18,7 +17,9 @@ from ...table.fields import Choice, Deferred, Fields, FieldValues, Flag, Given, 
 from ...table.names import Name
 from ...table.schemas import A_COMMENT, EMPTY, AnswerSchema, ref
 from ...table.who import ANYBODY, AUTHOR, EDITOR, MODERATOR
-from ..rules import actions, comments, decisions, moderation
+from ..noun import Comments
+from ..rules import actions, decisions, moderation
+from ..rules import comments as domain
 from ..rules.actions import MAX_NAME
 from ..rules.decisions import Decided
 from ..rules.orders import Order, Seen
@@ -44,6 +45,7 @@ class Edit:
     `fields` are not validated yet: the caller's role decides which of them count.
     """
 
+    context: ParseContext
     id: str
     like: bool | None
     fields: Values
@@ -57,7 +59,7 @@ class Edit:
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
         like, name, ids = values.get("like"), values.get("undo"), _ids(request)
         seen = _seen(request, ids)
-        return cls(request.id, like, request.fields, ids, name, seen, action_of(request))
+        return cls(context, request.id, like, request.fields, ids, name, seen, action_of(request))
 
 
 def _is_like(request: RawRequest) -> bool:
@@ -110,27 +112,25 @@ EDIT = Shapes(
 )
 
 
-async def edit(site: Site, parsed: Edit, caller: Caller) -> JsonObject | Fragment | str:
+async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject | Fragment | str:
     """The changed comment, or "" if no comment has that id or nothing was requested.
 
     Raises Forbidden, Refused and BadRequest.
     """
     if parsed.ids is not None:
-        return await _edit_many(site, parsed, parsed.ids, caller)
+        return await _edit_many(comments, parsed, parsed.ids, caller)
     if parsed.undo is not None:
-        return await _undo(site.comments, parsed.undo, caller)
+        return await _undo(comments, parsed.undo, caller)
     if parsed.like is not None:
-        changed = await comments.like(site.comments, parsed.id, 1 if parsed.like else -1, caller)
+        changed = await domain.like(comments, parsed.id, 1 if parsed.like else -1, caller)
     else:
-        wanted = _wanted(
-            parsed.fields, ParseContext.of(site), is_moderator=caller.viewer.is_moderator
-        )
+        wanted = _wanted(parsed.fields, parsed.context, is_moderator=caller.viewer.is_moderator)
         seen = parsed.seen.get(parsed.id, "")
-        changed = await moderation.edit(site.comments, parsed.id, wanted, caller, seen)
+        changed = await moderation.edit(comments, parsed.id, wanted, caller, seen)
     if changed is None:
         return ""
     comment, live = changed
-    return Fragment(*View(caller.viewer, site.comments.display).elsewhere([comment], live))
+    return Fragment(*View(caller.viewer, comments.display).elsewhere([comment], live))
 
 
 def _ids(request: RawRequest) -> tuple[str, ...] | None:
@@ -171,16 +171,18 @@ def seen_of(ids: Sequence[str], seen: object) -> Seen:
     return dict(zip(ids, cast(list[str], seen), strict=True))
 
 
-async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> JsonObject:
+async def _edit_many(
+    comments: Comments, parsed: Edit, ids: tuple[str, ...], caller: Caller
+) -> JsonObject:
     fields = {name: value for name, value in parsed.fields.items() if name not in _OF_ACTIONS}
-    wanted = _wanted(fields, ParseContext.of(site), is_moderator=True)
+    wanted = _wanted(fields, parsed.context, is_moderator=True)
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
     if edits:
         _require_one(ids, fields, edits)
     order = Order(wanted.status, wanted.is_pinned, wanted if edits else None)
     name = parsed.action
-    action = await actions.carry_out(site.comments, order, parsed.seen, caller, name=name)
-    return await outcome(site.comments, action)
+    action = await actions.carry_out(comments, order, parsed.seen, caller, name=name)
+    return await outcome(comments, action)
 
 
 async def outcome(comments: Comments, action: Action) -> dict[str, Any]:

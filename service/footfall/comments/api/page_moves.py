@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from ...errors import BadRequest
 from ...http.params import MAX_PATH, RawRequest
 from ...model import Caller
-from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
@@ -15,6 +14,7 @@ from ...table.fields import Fields, FieldValues, Flag, Text
 from ...table.prefixes import UI
 from ...table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
+from ..noun import Comments
 from ..rules import page_moves as domain
 
 # A request waits this long for the end of its move: most end by then.

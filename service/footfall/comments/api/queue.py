@@ -11,7 +11,6 @@ from orjson import Fragment
 from ...http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import STATUSES, Caller, Status
 from ...render.view import View
-from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
@@ -19,6 +18,7 @@ from ...table.endpoint import Row
 from ...table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ...table.schemas import A_COMMENT, MORE, NUMBER, AnswerSchema, page_of
 from ...table.who import MODERATOR, READER
+from ..noun import Comments
 from ..rules import queue as domain
 
 # Maximum characters of a search.

@@ -18,7 +18,6 @@ from ...limits.answer_cache import CachedAnswer
 from ...limits.clients import PoolClient, pool_client_of
 from ...model import PUBLIC, Caller, Viewer
 from ...render.view import View
-from ...site import Comments
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
@@ -26,6 +25,7 @@ from ...table.fast import FastRequest
 from ...table.fields import Fields, FieldValues, Integer
 from ...table.schemas import A_COMMENT, AnswerSchema, list_of
 from ...table.who import ANYBODY
+from ..noun import Comments
 from ..rules import comments as domain
 
 # How often the ids may change between two reads before the answer is 503.

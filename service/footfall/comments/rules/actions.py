@@ -18,7 +18,7 @@ from ...ids import is_id
 from ...limits.clients import pool_client_of
 from ...model import MODERATORS, Caller, StoredComment
 from ...render.versions import version
-from ...site import Comments
+from ..noun import Comments
 from . import queue
 from .orders import Deed, Order, Result, Seen, Steps, Work
 from .progress import Action, look, stored

@@ -7,8 +7,8 @@ from ...errors import Forbidden
 from ...model import Caller, Status
 from ...netaddr import Networks
 from ...patterns import Patterns
+from ...process.renderer import RenderedText
 from ...render.links import count_links
-from .renderer import RenderedText
 
 
 @dataclass(frozen=True, slots=True)

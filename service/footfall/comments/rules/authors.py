@@ -22,7 +22,7 @@ from ...accounts.store.accounts import AccountStore
 from ...errors import BadRequest, Refused
 from ...ids import digest, is_id, is_short
 from ...model import STATUSES, Account, Caller, Comment, StoredComment
-from ...site import Comments
+from ..noun import Comments
 from ..store import codec
 from ..store.moderation import Actor
 from . import banning

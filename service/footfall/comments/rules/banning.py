@@ -17,7 +17,7 @@ from ...accounts.store.log import ModerationLog
 from ...errors import Forbidden, Refused
 from ...model import MODERATORS, Account, Ban, Caller, Credentials, Role
 from ...permissions import require_administrator
-from ...site import Comments
+from ..noun import Comments
 
 # Characters of a reason.
 MAX_REASON = 200

@@ -6,7 +6,7 @@ from functools import partial
 
 from ...ids import is_id
 from ...model import Caller, Lookups, Viewer
-from ...site import Comments
+from ..noun import Comments
 from ..store.bin import Binned
 from ..store.moderation import Overtaken
 from . import decisions

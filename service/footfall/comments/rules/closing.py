@@ -2,7 +2,7 @@
 
 from ...errors import CommentsClosed
 from ...model import Caller
-from ...site import Comments
+from ..noun import Comments
 from ..store import closings
 from .banning import by
 from .held_sweep import DAY_MS

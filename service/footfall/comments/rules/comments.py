@@ -28,14 +28,14 @@ from ...model import (
     account_of,
 )
 from ...netaddr import limit_key
-from ...site import Comments
+from ...process.renderer import Names, RenderedText
+from ..noun import Comments
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
 from ..store.comments import CommentStore, Preconditions
 from ..store.outcomes import AlreadyPublished, IdTaken
 from .admission import require_allowed, verdict
 from .closing import require_open
 from .cooldown import cooldown
-from .renderer import Names, RenderedText
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ...ids import is_id
-from ...site import Comments
+from ..noun import Comments
 
 # Who changes comments, for people: the spam filter, and what Footfall does by itself.
 By = Literal["author", "moderator", "filter", "footfall"]

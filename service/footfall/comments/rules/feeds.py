@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...ids import digest
 from ...model import PUBLIC, Lookups, StoredComment
-from ...site import Comments
+from ..noun import Comments
 from ..store.codec import parent_of
 from ..store.recent import Recent
 from .comments import lookups, recent

@@ -8,7 +8,7 @@ from functools import partial
 from ...limits.clients import pool_client_of
 from ...model import Caller, Comment
 from ...render.versions import version
-from ...site import Comments
+from ..noun import Comments
 from . import search
 from .likeness import Group, Kind, groups_of
 from .queue import Wanted, steps

@@ -7,7 +7,7 @@ first, and deleted a day later if it is still held.
 
 from contextlib import suppress
 
-from ...site import Comments
+from ..noun import Comments
 from ..store.deletions import SWEEPER
 from ..store.moderation import Overtaken
 from ..store.site_index import HELD, Held

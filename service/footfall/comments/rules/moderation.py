@@ -16,7 +16,7 @@ from ...markup import safe_link
 from ...model import Caller, Comment, Lookups, Status, StoredComment
 from ...render.versions import is_seen
 from ...render.view import DisplayOptions
-from ...site import Comments
+from ..noun import Comments
 from ..store import codec
 from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.outcomes import AlreadyPublished

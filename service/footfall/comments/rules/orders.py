@@ -18,7 +18,7 @@ from ...errors import Unavailable
 from ...ids import SHORT, is_id
 from ...model import Caller, Comment, Status, StoredComment
 from ...render.versions import is_seen
-from ...site import Comments
+from ..noun import Comments
 from ..store import codec
 from ..store.moderation import Overtaken
 from .moderation import TRIES, Edit, actor_of, edited, html_of

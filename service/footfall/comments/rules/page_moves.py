@@ -18,7 +18,7 @@ from ...driver.replies import ErrorReply
 from ...errors import NoSuchParent, Refused, StoreUnavailable
 from ...ids import SHORT, digest
 from ...model import COUNTERS, NO_VIEWS, Comment, OnShare, StoredComment
-from ...site import Comments
+from ..noun import Comments
 from ..store import codec
 from ..store.comments import Step
 from ..store.moves import MoveNote, MoveUnderWay, TakenComment

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from ...errors import Refused
-from ...site import Comments
+from ..noun import Comments
 from ..store.projections import UNDO_MS
 from .orders import Deed, Result
 

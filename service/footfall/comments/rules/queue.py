@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...errors import BadRequest
 from ...ids import is_id
 from ...model import Lookups, Status, StoredComment, Viewer
-from ...site import Comments
+from ..noun import Comments
 from .comments import lookups
 from .search import has_words, is_caught_by, with_authors
 

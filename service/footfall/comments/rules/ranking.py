@@ -2,7 +2,7 @@
 
 from ...ids import is_id
 from ...model import PUBLIC, Lookups, StoredComment
-from ...site import Comments
+from ..noun import Comments
 from .comments import lookups
 
 

@@ -11,7 +11,7 @@ import logging
 from ...driver.replies import ErrorReply
 from ...errors import StoreUnavailable
 from ...plurals import number_of
-from ...site import Comments
+from ..noun import Comments
 
 log = logging.getLogger(__name__)
 

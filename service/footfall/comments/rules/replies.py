@@ -4,7 +4,7 @@ from ...errors import NoSuchParent
 from ...ids import is_id
 from ...limits.clients import pool_client_of
 from ...model import Caller, Draft, Lookups, StoredComment
-from ...site import Comments
+from ..noun import Comments
 from . import actions
 from .comments import publish
 from .moderation import require_seen

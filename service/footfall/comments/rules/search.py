@@ -13,7 +13,7 @@ from ...ids import is_id
 from ...model import Ban, Comment, StoredComment, iso
 from ...netaddr import Networks, network_text
 from ...render.reading import names_of, texts_of
-from ...site import Comments
+from ..noun import Comments
 from ..store import codec
 
 MAX_BEGINNING_CHARACTERS = 100

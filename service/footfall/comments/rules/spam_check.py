@@ -7,8 +7,8 @@ from dataclasses import replace
 from ...model import Status, StoredComment
 from ...notify.notification import Failed, Notification
 from ...notify.spam_checkers import SpamChecker
-from ...site import Comments
 from ...tasks import Task
+from ..noun import Comments
 from ..store import codec
 from ..store.moderation import Actor, Overtaken
 

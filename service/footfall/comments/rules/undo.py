@@ -7,7 +7,7 @@ from typing import Any
 from ...driver.replies import ErrorReply
 from ...errors import Unavailable
 from ...model import Caller, StoredComment
-from ...site import Comments
+from ..noun import Comments
 from ..store import codec
 from ..store.moderation import Overtaken
 from .moderation import actor_of

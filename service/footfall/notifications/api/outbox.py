@@ -6,7 +6,6 @@ from ...accounts.rules.mails import is_mail
 from ...errors import BadRequest
 from ...http.params import MAX_MAIL, RawRequest
 from ...model import Caller, iso
-from ...site import Notifications, Site
 from ...table import schemas
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
@@ -15,6 +14,7 @@ from ...table.fields import NO_FIELDS, Fields, FieldValues, Text, Texts
 from ...table.prefixes import UI
 from ...table.schemas import DATE, FLAG, NUMBER, TEXT, AnswerSchema, list_of, map_of, object_of
 from ...table.who import ADMINISTRATOR
+from ..noun import Notifications
 
 MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40
@@ -90,9 +90,9 @@ READER = Fields(
 )
 
 
-async def try_out(site: Site, to: str, caller: Caller) -> JsonObject:
+async def try_out(notifications: Notifications, to: str, caller: Caller) -> JsonObject:
     """By the name of each channel, why it failed; "" if it did not."""
-    return await site.notifications.try_out(site, to)
+    return await notifications.try_out(to)
 
 
 OUTBOX_ANSWER = AnswerSchema(

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from ...accounts.rules import tokens
 from ...accounts.rules.mails import canonical
+from ...comments.noun import Comments
 from ...comments.rules import actions, decisions
 from ...comments.rules.decisions import Decided
 from ...comments.rules.orders import Order
@@ -20,7 +21,6 @@ from ...model import Account, Caller, Comment, Status, Viewer
 from ...notify.comment_letters import OwnerLinks
 from ...render.page_address import page_address
 from ...render.versions import version
-from ...site import Comments
 from ...site_settings import SiteSettings
 
 Deed = Literal["approved", "spam"]

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar, cast
 
+from ...comments.noun import Comments
 from ...comments.rules import spam_check
 from ...comments.rules.spam_check import Undecided
 from ...comments.store import codec
@@ -33,11 +34,11 @@ from ...notify.notification import (
 from ...notify.spam_checkers import SpamChecker
 from ...plurals import number_of
 from ...render.versions import version
-from ...site import Site
 from ...tasks import Task
 from ..store.digest import DIGEST
-from ..store.outbox import Outbox, OutboxEntry
+from ..store.outbox import OutboxEntry
 from .digests import undecided
+from .recipients import Recipients
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -66,15 +67,21 @@ class Delivery:
 
     def __init__(
         self,
-        site: Site,
+        comments: Comments,
+        recipients: Recipients,
         channels: Sequence[Channel],
         spam_checkers: Sequence[SpamChecker] = (),
         *,
+        title: str = "",
         site_url: str = "",
     ) -> None:
-        self._site = site
-        self._outbox: Outbox = site.notifications.outbox
-        self._digest = site.notifications.recipients.digest
+        """`title` is the site's."""
+        self.process = comments.process
+        self.title = title
+        self._comments = comments
+        self._outbox = comments.outbox
+        self._recipients = recipients
+        self._digest = recipients.digest
         self.channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}
         self.spam_checkers = spam_checkers
         self.site_url = site_url
@@ -95,7 +102,7 @@ class Delivery:
                 await self._rest()
 
     async def _resume(self) -> None:
-        now_ms = self._site.process.clock()
+        now_ms = self.process.clock()
         await self._outbox.wake(now_ms)
         if OWNER_MAIL in self.channels:
             await self._digest.begin(now_ms)
@@ -147,7 +154,7 @@ class Delivery:
                 await self._outbox.done(entry, [entry.task])
                 raise
             except Undecided as undecided:
-                due_ms = self._site.process.clock() + UNDO_MS
+                due_ms = self.process.clock() + UNDO_MS
                 await self._outbox.later(entry, undecided.task, due_ms)
             except Failed as failed:
                 await self._failed(entry, str(failed), is_final=failed.is_final)
@@ -176,7 +183,7 @@ class Delivery:
         notification = await self._news(task, comment)
         if task.kind == spam_check.KIND:
             return await spam_check.decide(
-                self._site.comments, self.spam_checkers, comment, notification, task
+                self._comments, self.spam_checkers, comment, notification, task
             )
         if task.kind == "event":
             if self.spam_checkers and spam_check.is_wanted(task):
@@ -196,27 +203,27 @@ class Delivery:
         try:
             await channel.send(notification)
         except Gathered:
-            self._site.process.metrics.deliveries.add("gathered")
+            self.process.metrics.deliveries.add("gathered")
         except Dropped:
-            self._site.process.metrics.deliveries.add("dropped")
+            self.process.metrics.deliveries.add("dropped")
         else:
             self._delivered(task)
 
     def _delivered(self, task: Task) -> None:
-        self._site.process.metrics.deliveries.add("delivered")
+        self.process.metrics.deliveries.add("delivered")
         log.info("%s was delivered", task.name)
 
     async def _tell_digest(self, task: Task) -> None:
         """Notify the owner of the gathered comments, unless all of them are decided by now. Raises
         Failed."""
-        channel, comments = self.channels.get(OWNER_MAIL), self._site.comments
+        channel, comments = self.channels.get(OWNER_MAIL), self._comments
         ids = await self._digest.ids(task.version)
         news = await undecided(comments, ids)
         if news.number and isinstance(channel, OwnerMail):
             waiting, _ = await comments.index.held()
-            settings, address = self._site.settings, self._site.notifications.recipients.address
+            address = self._recipients.address
             queue_url = f"{address}/ui/queue" if address else ""
-            texts = settings.title, self.site_url, queue_url
+            texts = self.title, self.site_url, queue_url
             told = News(news.number, waiting, news.alone, news.waves, *texts)
             await channel.send_digest(told, task.name)
             self._delivered(task)
@@ -237,11 +244,11 @@ class Delivery:
         withdrawn, that is noted. Raises Undecided if its deletion may be undone."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
-        while comments := await self._site.comments.moderation.whole([task.id]):
+        while comments := await self._comments.moderation.whole([task.id]):
             is_held = comments[0].status != "approved"
             if not (tells_readers and is_held) or await self._outbox.mark_unnotified(task.id):
                 return comments[0]
-        deletions, now_ms = self._site.comments.deletions, self._site.process.clock()
+        deletions, now_ms = self._comments.deletions, self.process.clock()
         if await deletions.is_undoable(task.id, now_ms):
             raise Undecided(task)
         return None
@@ -253,7 +260,7 @@ class Delivery:
         most = spam_check.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
         if is_final or task.attempts >= most:
             log.error("%s was not delivered, and has failed permanently: %s", task.name, reason)
-            self._site.process.metrics.deliveries.add("given up")
+            self.process.metrics.deliveries.add("given up")
             follow = [spam_check.after(task)] if is_judges else []
             await self._outbox.give_up(entry, task, reason, follow)
             return
@@ -264,12 +271,12 @@ class Delivery:
             number_of(wait_ms // 1000, "second"),
             reason,
         )
-        self._site.process.metrics.deliveries.add("failed")
-        await self._outbox.later(entry, task, self._site.process.clock() + wait_ms)
+        self.process.metrics.deliveries.add("failed")
+        await self._outbox.later(entry, task, self.process.clock() + wait_ms)
 
     async def _news(self, task: Task, stored: StoredComment) -> Notification:
         about = await self._with_author(stored)
-        above = await self._site.comments.moderation.whole([about.parent]) if about.parent else []
+        above = await self._comments.moderation.whole([about.parent]) if about.parent else []
         return Notification(
             about,
             stored.status,
@@ -277,7 +284,7 @@ class Delivery:
             task.was,
             task.now,
             task.by,
-            self._site.settings.title,
+            self.title,
             self.site_url,
             task.name,
             task.seen,
@@ -291,7 +298,7 @@ class Delivery:
         comment = codec.comment(stored)
         if not comment.account:
             return comment
-        accounts = await self._site.accounts.store.by_ids({comment.account})
+        accounts = await self._comments.accounts.store.by_ids({comment.account})
         account = accounts.get(comment.account)
         if account is None:
             return replace(comment, account="")

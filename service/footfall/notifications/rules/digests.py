@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ...comments.noun import Comments
 from ...comments.rules.likeness import Group, groups_of
 from ...comments.rules.search import with_authors
 from ...model import Comment
 from ...notify.comment_letters import MAX_SAMPLES, Wave
-from ...site import Comments
 
 # Comments that are read: of the older ones only the number is given.
 MAX_READ = 1000

@@ -8,7 +8,6 @@ from dataclasses import replace
 from ...errors import StoreUnavailable
 from ...model import Comment
 from ...notify.notification import OWNER_MAIL, Failed, Notification
-from ...site import Site
 from .delivery import Delivery
 
 log = logging.getLogger(__name__)
@@ -20,12 +19,12 @@ WORDS = "This is a test of your notifications."
 NO_RECIPIENT = "was notified, since emails go only to readers: name one, or set AUTHOR_EMAIL"
 
 
-async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
+async def tell(delivery: Delivery, to: str = "") -> dict[str, str]:
     """Send to all channels, also to a reader at `to` if that is not "", and query spam filters.
 
     By the name of each, its error; "" for success. Raises StoreUnavailable.
     """
-    notification = _news(site, delivery, to)
+    notification = _news(delivery, to)
     # An owner may want to be notified of only one of both.
     forms = notification, replace(notification, status="waiting", now="waiting")
     answers = dict[str, str]()
@@ -56,10 +55,10 @@ async def _failure(attempt: Awaitable[object]) -> str:
     return ""
 
 
-def _news(site: Site, delivery: Delivery, to: str) -> Notification:
+def _news(delivery: Delivery, to: str) -> Notification:
     """A sample comment, which replies to one by `to`."""
-    now_ms = site.process.clock()
-    root, id = (site.process.ids.new(now_ms, PATH) for _ in range(2))
+    now_ms = delivery.process.clock()
+    root, id = (delivery.process.ids.new(now_ms, PATH) for _ in range(2))
     html = f"<p>{WORDS}</p>\n"
     comment = Comment(id, PATH, now_ms, html, WORDS, nick="Footfall", parent=root, root=root)
     above = Comment(root, PATH, now_ms, "<p>A comment</p>\n", "A comment", nick="You", mail=to)
@@ -70,7 +69,7 @@ def _news(site: Site, delivery: Delivery, to: str) -> Notification:
         "",
         "approved",
         "author",
-        site.settings.title,
+        delivery.title,
         delivery.site_url,
         f"{id} {now_ms}",
     )

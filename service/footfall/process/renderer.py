@@ -15,11 +15,11 @@ from functools import partial
 from math import inf
 from typing import NamedTuple, TypeVar
 
-from ...errors import BadRequest
-from ...limits.clients import BACKGROUND, PoolClient
-from ...limits.pool import Pool
-from ...patterns import Patterns
-from ...render.pictures import Pictures
+from ..errors import BadRequest
+from ..limits.clients import BACKGROUND, PoolClient
+from ..limits.pool import Pool
+from ..patterns import Patterns
+from ..render.pictures import Pictures
 
 NO_TEXT = "comment can not be blank"
 
@@ -73,7 +73,7 @@ class Renderer:
         """
 
         def work() -> RenderedText:
-            from ...render.reading import names_of, shows_nothing, texts_of
+            from ..render.reading import names_of, shows_nothing, texts_of
 
             made = _make(text, ua, pictures)
             if shows_nothing(made.html):
@@ -145,8 +145,8 @@ def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Ren
 
 def _make(text: str, ua: str, pictures: Pictures) -> RenderedText:
     # Imported here, because they take 25 MB, which a process that never renders can save.
-    from ...render.agent import describe
-    from ...render.markdown import render
+    from ..render.agent import describe
+    from ..render.markdown import render
 
     browser, os = describe(ua)
     return RenderedText(render(text, pictures), browser, os)

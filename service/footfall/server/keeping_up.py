@@ -10,11 +10,11 @@ import logging
 from contextlib import suppress
 from random import uniform
 
-from ...driver.replies import ErrorReply
-from ...errors import StoreUnavailable
-from ...site import Site
-from .held_sweep import HeldSweep
-from .page_moves import carry_on
+from ..comments.rules.held_sweep import HeldSweep
+from ..comments.rules.page_moves import carry_on
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from ..site import Site
 
 log = logging.getLogger(__name__)
 

@@ -421,6 +421,7 @@ def test_a_comment_is_answered_where_it_is_and_approved_by_that(desk: Desk) -> N
 def test_what_was_typed_is_lost_by_no_key_and_no_reload(desk: Desk) -> None:
     id = desk.write("words")
     desk.open()
+    expect(desk.rows()).to_have_count(1)
     page, text = desk.page, desk.page.locator("#queue textarea")
     page.keyboard.press("j")
     page.keyboard.press("r")
@@ -440,6 +441,7 @@ def test_what_was_typed_is_lost_by_no_key_and_no_reload(desk: Desk) -> None:
     page.keyboard.press("r")
     expect(text).to_have_value("Thank you, \u8c22\u8c22")
     desk.visitor.reload()
+    expect(desk.rows()).to_have_count(1)
     page.keyboard.press("j")
     page.keyboard.press("e")
     expect(text).to_have_value("words")

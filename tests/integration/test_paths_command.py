@@ -74,6 +74,7 @@ def test_a_page_moves_and_moves_back(served: Serving) -> None:
     ("words", "what"),
     [
         (("/a", "/a"), "FROM and TO are the same"),
+        (("/a", "github.com/u/r"), "TO should be a page if FROM is one"),
         (("/a", "/b/"), "TO is counted as /b: name that"),
         (("", "/b"), "a path has 1 to"),
         (("/a", "/" + "b" * 5_000), "a path has 1 to"),

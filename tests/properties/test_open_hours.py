@@ -160,13 +160,17 @@ class OpenHours(SiteMachine):
         self.run(removed())
         if self.pages[path].count:
             self.pages[path] = Page()
+            self._tell_visitors_again()
 
     @precondition(lambda self: self.is_recent)
     @rule(service=some_service, path=some_page)
     def erase(self, service: int, path: str) -> None:
         self.run(self.services[service].views.erase(path))
         self.pages[path] = Page(self.pages[path].count)
-        # A visitor whom the other service has told of is told again in the next hour.
+        self._tell_visitors_again()
+
+    def _tell_visitors_again(self) -> None:
+        """A visitor whom a service has told of is told again in the next hour: not waited for."""
         for each in self.services:
             each._forget_visitors()
 
@@ -183,6 +187,7 @@ class OpenHours(SiteMachine):
         for day, visitors in one.visitors.items():
             other.visitors[day] |= visitors
         self.pages[source] = Page()
+        self._tell_visitors_again()
 
     @invariant()
     def the_days_add_up(self) -> None:

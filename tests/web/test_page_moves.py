@@ -277,6 +277,9 @@ async def test_an_owner_sees_what_would_move_and_moves_it(site: Site) -> None:
     assert await site.get("/article", path=target) == 5
     answer = await asked(site, "POST", "pages/move", {**wanted, "to": source})
     assert "to should be another page" in repr(answer)
+    # Nobody would ask for the counters of a page there.
+    answer = await asked(site, "POST", "pages/move", {**wanted, "to": "github.com/u/r"})
+    assert "to should be a page" in repr(answer)
 
 
 async def test_a_page_that_moves_is_not_moved_elsewhere(site: Site) -> None:

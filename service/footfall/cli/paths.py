@@ -8,6 +8,7 @@ from ..comments.rules import page_moves
 from ..comments.rules.page_moves import Holding
 from ..comments.store.moves import MoveUnderWay
 from ..config import Settings
+from ..counters import is_page
 from ..http.params import MAX_PATH
 from ..maintenance.spellings import misspelled
 from ..model import OnProgress
@@ -72,6 +73,8 @@ def move_(source: str, target: str, is_meant: bool) -> None:
 
     if source == target:
         raise click.UsageError("FROM and TO are the same")
+    if is_page(source) != is_page(target):
+        raise click.UsageError("TO should be a page if FROM is one, and none if it is none")
     had, met, is_whole = with_site(run, settings)
     to = f"{printable(source)} to {printable(target)}, which had {_words(met)}"
     if not is_meant:

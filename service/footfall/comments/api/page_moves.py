@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ...counters import is_page
 from ...errors import BadRequest
 from ...http.params import MAX_PATH, RawRequest
 from ...model import Caller
@@ -49,6 +50,9 @@ async def move(comments: Comments, parsed: Move, caller: Caller) -> JsonObject:
     source, target = parsed.source, parsed.target
     if source == target:
         raise BadRequest({"to": "to should be another page than path"})
+    if is_page(source) != is_page(target):
+        # Nobody would ask for its counters there.
+        raise BadRequest({"to": "to should be a page if path is one, and none if it is none"})
     had, met = [await domain.holding(comments, path) for path in (source, target)]
     is_over = False
     if parsed.is_meant:

@@ -6,6 +6,7 @@ from typing import Any
 
 from redis import Redis
 
+from footfall.accounts.store import codec as account_codec
 from footfall.accounts.store.bans import MAX_BANS
 from footfall.comments.store import codec
 from footfall.comments.store.comments import MAX_PAGE_BYTES, MAX_REPLIES
@@ -300,7 +301,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         "site/ban": lambda n: {
             "value": f"192.0.{n // 256}.{n % 256}",
             "before": "",
-            "ban": codec.ban_body(Ban("", NOW_MS, "spam", NOW_MS, "admin")),
+            "ban": account_codec.ban_body(Ban("", NOW_MS, "spam", NOW_MS, "admin")),
             "now": NOW_MS + n,
             "most": MAX_BANS,
             "entry": ["by", "admin", "did", "ban", "id", n, "was", "", "now", ""],
@@ -433,13 +434,13 @@ def _numbers(n: int) -> str:
 
 def _accounts() -> dict[str, Callable[[int], Values]]:
     """The life of an account, step by step."""
-    secret = codec.credentials_body(Credentials("$argon2id$" + "x" * 87))
-    facts = codec.session_body(
+    secret = account_codec.credentials_body(Credentials("$argon2id$" + "x" * 87))
+    facts = account_codec.session_body(
         Session("", NOW_MS, 0, "password", "Firefox140.0", "Windows 10", "192.0.2.0/24")
     )
 
     def account(n: int) -> dict[str, Any]:
-        body = codec.account_body(Account("", "guest", "Somebody", f"{n}@example.com"))
+        body = account_codec.account_body(Account("", "guest", "Somebody", f"{n}@example.com"))
         return {"id": f"{n:016d}", "mail": f"{n}@example.com", "body": body, "secret": secret}
 
     def register(n: int) -> Values:

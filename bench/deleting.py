@@ -20,10 +20,10 @@ from urllib.request import Request, urlopen
 
 from redis import Redis
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.ids import IdGenerator
 from footfall.model import Comment
-from footfall.store.store import Store
 
 OWNER = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 PATH = "/long"

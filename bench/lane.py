@@ -154,7 +154,9 @@ def _protocol() -> tuple[Any, Listener]:
     store.counters.fetch = lambda read, done: done([1] * read.size)
     store.counters.send = lambda change, done, client=NO_CLIENT: done([2] * change.size)
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
-    (one,) = connections(1, service, protocol_of(service, policy_of(settings), operations(())))
+    (one,) = connections(
+        1, service, protocol_of(service.served, policy_of(settings), operations(()))
+    )
     return one
 
 

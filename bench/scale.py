@@ -32,11 +32,11 @@ from redis import Redis
 from footfall.callbacks import fulfil
 from footfall.config import Settings
 from footfall.counting.clients import Bot, CountingClient, Person
+from footfall.data.store import Store
 from footfall.driver.cluster import SLOTS
 from footfall.driver.commands import pack_word
 from footfall.loadtest.workload import zipf
 from footfall.statistics.moments import Moments
-from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 from tests.support.servers import wait_until
 

@@ -16,9 +16,9 @@ import orjson
 from redis import Redis
 
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.ids import IdGenerator
 from footfall.model import Comment
-from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 
 from .scenarios import REPLIES, ROOTS, article, deep

@@ -25,6 +25,7 @@ from footfall import site as domain_site
 from footfall.accounts.rules import log_ins, passwords
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.limits import allowance
 from footfall.maintenance import check_accounts, check_journals, check_site
@@ -33,7 +34,6 @@ from footfall.monitoring import metrics
 from footfall.process.process import now_ms
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
-from footfall.store.store import Store
 from tests.support.sites import site_of
 
 from .support import extent, requirements

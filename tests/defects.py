@@ -151,7 +151,7 @@ DEFECTS = (
     ),
     Defect(
         "the picture that a new mail makes is not seen on pages",
-        "service/footfall/accounts/rules/accounts.py",
+        "service/footfall/accounts/rules/changes.py",
         '    return replace(account, mail="", avatar=avatar)',
         '    return replace(account, mail="")',
         "tests/web/test_refresh.py::the_picture_of_a_new_mail_is_seen_on_every_page",

@@ -13,6 +13,7 @@ from footfall.callbacks import awaited
 from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
+from footfall.data.store import Store
 from footfall.driver.commands import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import Origin
@@ -21,7 +22,6 @@ from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.visitors import salted
-from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 
 # As many as a busy worker has in a batch.

@@ -17,6 +17,7 @@ from .accounts.rules.devices import Devices
 from .accounts.rules.lookalikes import Lookalikes
 from .accounts.rules.sessions import Sessions
 from .comments.noun import Comments
+from .comments.rules import refresh
 from .comments.rules.admission import Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
@@ -26,7 +27,10 @@ from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
 from .counting.unknown_proxies import UnknownProxies
+from .data.imports import Imports
+from .data.store import Store
 from .driver.script_calls import Rate
+from .hosts import host_name
 from .ids import digest
 from .limits.pool import Pool
 from .model import Viewer
@@ -38,6 +42,7 @@ from .notifications.rules.decisions import Decisions
 from .notifications.rules.delivery import Delivery
 from .notifications.rules.recipients import Recipients
 from .notifications.store.digest import Digest
+from .notifications.store.outbox import Outbox
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
@@ -56,11 +61,8 @@ from .statistics.keeper import Keeper
 from .statistics.moments import Moments
 from .statistics.noun import Statistics
 from .statistics.reports import Reports
-from .statistics.sources import host_name
 from .statistics.totals import KnownTotals
 from .statistics.views_ever import ViewsEver
-from .store.imports import Imports
-from .store.store import Store
 from .stores import data_set
 
 DAY_MS, MINUTE_MS = 86_400_000, 60_000
@@ -77,6 +79,7 @@ def create_site(
     accounts = _accounts_of(settings, process, store, viewer_of)
     counting = _counting_of(settings, process, store)
     comments = _comments_of(settings, process, store, accounts, counting)
+    accounts.followers.append(partial(refresh.start, comments))
     return Site(
         process=process,
         settings=settings,
@@ -114,14 +117,16 @@ def _comments_of(
         forwards=store.forwards,
         recent=store.recent,
         index=store.site,
-        unsubscribed=store.unsubscribed,
-        outbox=store.outbox,
+        move_unsubscribed=store.unsubscribed.move,
+        forget_undelivered=store.outbox.forget,
         views=store.views,
-        log=store.log,
+        log=accounts.log,
         buckets=store.buckets,
         rules=_rules_of(settings),
-        room=CommentRoom(store.scale, process.safety.facts, store.buckets, settings.comment_limit),
-        display=_display_of(settings),
+        room=CommentRoom(
+            store.scale.comments, process.safety.facts, store.buckets, settings.comment_limit
+        ),
+        display=accounts.display,
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
         salt=_salt_of(settings, store),
     )
@@ -146,7 +151,10 @@ def _accounts_of(
         _captcha_of(settings, store, process.pools.captchas),
         Lookalikes(store.accounts, process.clock),
         store.buckets,
+        store.log,
         providers_of(settings),
+        _display_of(settings),
+        own_hosts(settings),
         viewer_of or sessions.viewer,
     )
 
@@ -163,7 +171,9 @@ def _notifications_of(settings: SiteSettings, comments: Comments, store: Store) 
     )
 
     async def try_out(to: str) -> dict[str, str]:
-        return await notification_test.tell(_delivery_of(settings, comments, recipients), to)
+        return await notification_test.tell(
+            _delivery_of(settings, comments, store.outbox, recipients), to
+        )
 
     return Notifications(store.outbox, recipients, try_out)
 
@@ -252,10 +262,14 @@ def providers_of(settings: SiteSettings) -> Providers:
 
 def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
     """The background worker, with a channel for each in the settings. Raises BadSettings."""
-    return _delivery_of(settings, site.comments, site.notifications.recipients)
+    return _delivery_of(
+        settings, site.comments, site.notifications.outbox, site.notifications.recipients
+    )
 
 
-def _delivery_of(settings: SiteSettings, comments: Comments, recipients: Recipients) -> Delivery:
+def _delivery_of(
+    settings: SiteSettings, comments: Comments, outbox: Outbox, recipients: Recipients
+) -> Delivery:
     try:
         channels = channels_of(
             settings,
@@ -269,7 +283,7 @@ def _delivery_of(settings: SiteSettings, comments: Comments, recipients: Recipie
     except ValueError as error:
         raise BadSettings(str(error)) from None
     urls = {"title": settings.title, "site_url": settings.site_url}
-    return Delivery(comments, recipients, channels, spam_checkers, **urls)
+    return Delivery(comments, outbox, recipients, channels, spam_checkers, **urls)
 
 
 def _account_mails_of(settings: SiteSettings, store: Store, process: Process) -> AccountMails:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from .errors import Forbidden, Unauthorized
-from .model import Account, Registration, StatisticsPublic, Viewer
+from .model import Account, Caller, Registration, StatisticsPublic, Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +67,8 @@ def _require(viewer: Viewer, *, is_met: bool) -> None:
         raise Unauthorized()
     if not is_met:
         raise Forbidden()
+
+
+def name_in_log(caller: Caller) -> str:
+    """The id of the caller's account; "" without one."""
+    return caller.viewer.account.id if caller.viewer.account else ""

@@ -15,6 +15,7 @@ from .comments.api import (
     moderation,
     page_moves,
     queue,
+    ranking,
     recent,
 )
 from .compat import leancloud
@@ -42,6 +43,7 @@ TABLE = (
     *moderation.ROWS,
     *session.ROWS,
     *links.ROWS,
+    *ranking.ROWS,
     *accounts.ROWS,
     *database.ROWS,
     *oauth.ROWS,
@@ -72,17 +74,17 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 
 def api_routes(site: Site, policy: Policy) -> Iterator[Route]:
-    variable, others = list[Route](), list[Route]()
+    variable, others, served = list[Route](), list[Route](), site.served
     for prefix, paths in operations(site.settings.compat).items():
         for path, rows in paths.items():
             url, instead = f"{prefix.path}{path}", INSTEAD.get(path)
-            route = Route(url, Resource(rows, site, policy, prefix.dialect, instead))
+            route = Route(url, Resource(rows, served, policy, prefix.dialect, instead))
             if "{" in path:
                 variable.append(route)
             else:
                 yield route
             if prefix.longer:
-                resource = Resource(rows, site, policy, prefix.longer, instead)
+                resource = Resource(rows, served, policy, prefix.longer, instead)
                 others += [Route(f"{url}{form}", resource) for form in FORMS]
     # After all exact paths, since routes are tried in turn.
     yield from variable
@@ -91,7 +93,9 @@ def api_routes(site: Site, policy: Policy) -> Iterator[Route]:
     # is off, since Fluid shows the number 1 for any other error.
     for prefix in dict.fromkeys((*operations(site.settings.compat), leancloud.PREFIX)):
         if prefix.path and not prefix.longer:
-            yield Route(f"{prefix.path}/{{rest:path}}", Resource({}, site, policy, prefix.dialect))
+            yield Route(
+                f"{prefix.path}/{{rest:path}}", Resource({}, served, policy, prefix.dialect)
+            )
 
 
 def table(compat: Collection[str]) -> Sequence[Row]:

@@ -14,13 +14,14 @@ from .accounts.noun import Accounts
 from .comments.noun import Comments
 from .comments.rules.importer import Importer
 from .counting.rules import Counting
+from .data.backups import Backups
+from .data.size import Scale
 from .limits.floods import Floods
 from .notifications.noun import Notifications
 from .process.process import Process
 from .site_settings import SiteSettings
 from .statistics.noun import Statistics
-from .store.backups import Backups
-from .store.size import Scale
+from .table.context import ParseContext, Served
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,26 @@ class Site:
         counting = self.counting
         of = (counting.quota, self.comments.room, counting.unknown_proxies)
         return [each.warning for each in of if each.warning]
+
+    @property
+    def served(self) -> Served:
+        """What requests see of it."""
+        context = ParseContext(
+            self.settings,
+            self.counting.page_of,
+            self.process.clock,
+            self.accounts.providers,
+            self.statistics.reports,
+        )
+        return Served(
+            self.process,
+            context,
+            self.accounts.rules,
+            self.accounts.viewer_of,
+            self.counting.clients,
+            self.counting.unknown_proxies,
+            lambda handler: noun_of(handler)(self),
+        )
 
 
 # Type -> the site's field of it.

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from . import __version__
 from .config import BadSettings, ProcessSettings, Settings
+from .data.store import Store
 from .driver.client import connect
 from .driver.clock import Clock
 from .driver.keys import Keys
@@ -26,7 +27,6 @@ from .site_settings import SiteSettings
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
 from .statistics.salts import Salts
-from .store.store import Store
 from .telemetry.metrics import Metrics
 
 

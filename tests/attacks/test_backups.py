@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from footfall import __version__
+from footfall.data.store import Store
 from footfall.ids import digest
 from footfall.maintenance.archive import FORMAT, MAX_LINE_BYTES, Damaged
 from footfall.maintenance.restore import verify
-from footfall.store.store import Store
 from tests.support.backups import restored
 from tests.support.fakes import fake_redis
 

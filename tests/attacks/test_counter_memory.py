@@ -10,9 +10,9 @@ import pytest
 
 from footfall.counting import limits
 from footfall.counting.quota import FULL_FRESH_SECONDS, CounterQuota, NewCounters
+from footfall.data.store import Store
 from footfall.driver.keys import GROUPS, WEIGHT_UNIT_BYTES, Keys, weight
 from footfall.driver.walks import walked
-from footfall.store.store import Store
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 

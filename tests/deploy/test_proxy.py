@@ -16,9 +16,9 @@ from footfall.asgi import create_app, create_metrics
 from footfall.comments.rules.live import SILENT_SECONDS
 from footfall.compat.abacus import SETTING
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.model import PROTOCOLS
 from footfall.routes import TABLE
-from footfall.store.store import Store
 from footfall.table.middleware import FOR_OPERATORS
 from tests.support.fakes import fake_redis
 from tests.support.requirements import program

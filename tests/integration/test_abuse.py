@@ -10,11 +10,11 @@ import pytest
 
 from footfall.asgi import create_metrics
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.http.connection import STUCK_SECONDS
 from footfall.http.protocol import MAX_PIPELINED
 from footfall.limits.answer_cache import AnswerCache, CachedAnswer
 from footfall.routes import operations
-from footfall.store.store import Store
 from footfall.table import fast_requests
 from footfall.table.fast_requests import FastRequests
 from tests.support.fakes import fake_redis
@@ -36,7 +36,7 @@ def url(servers: dict[str, RealServer]) -> str:
 def requests_of_a_site() -> FastRequests:
     store = Store(fake_redis(), prefix="t", buckets=256)
     site = site_of(Settings.from_env({}), store, metrics=create_metrics())
-    return FastRequests(site, operations(()))
+    return FastRequests(site.served, operations(()))
 
 
 def resident() -> int:

@@ -23,6 +23,7 @@ from footfall.comments.store.codec import parse_body, root_of
 from footfall.comments.store.comments import Step
 from footfall.comments.store.moderation import Actor
 from footfall.comments.store.projections import UNDO_MS
+from footfall.data.store import Mismatch, Store
 from footfall.driver.client import connect
 from footfall.errors import Duplicate
 from footfall.ids import SHORT, IdGenerator, created_ms, digest
@@ -39,7 +40,6 @@ from footfall.statistics.page_views import PageViews
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.source_views import Source
-from footfall.store.store import Mismatch, Store
 from footfall.stores import data_set
 from tests.attacks.test_backups import HEADER, file_of, thread
 from tests.conftest import ADMIN, BOB, MOMENTS, Site, Sites, server_of

@@ -17,12 +17,12 @@ import pytest
 from redis import Redis
 
 from footfall import __version__
+from footfall.data.backups import LastBackup
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.keys import Keys
 from footfall.ids import IdGenerator, created_ms
 from footfall.model import Comment
-from footfall.store.backups import LastBackup
-from footfall.store.store import Store
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import BUCKETS, Serving, serving
 

@@ -6,10 +6,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.maintenance.check import check
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
-from footfall.store.store import Store
 from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.backups import report

@@ -12,10 +12,10 @@ from redis import Redis
 
 from footfall.comments.store import codec
 from footfall.comments.store.indexes import indexes_of, site_indexes_of
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.ids import SHORT, IdGenerator, created_ms
 from footfall.model import Comment
-from footfall.store.store import Store
 from tests.conftest import ADMIN, Sites
 from tests.support.backups import report
 from tests.support.servers import RealServer, program_of, running

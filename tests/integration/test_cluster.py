@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from footfall.data.store import Store
 from footfall.driver import scripts
 from footfall.driver.client import connect
 from footfall.statistics.calendar import DAY_MS
-from footfall.store.store import Store
 from tests.conftest import ADMIN, BOB, REAL, Site, Sites
 from tests.integration.test_import_past_views import Truth, imported, matches, visits
 from tests.support import extent

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from footfall.callbacks import fulfil
+from footfall.data.store import Rate, Store
 from footfall.driver import cluster
 from footfall.driver.batch import MAX_NODE_BATCHES_IN_FLIGHT
 from footfall.driver.client import connect
@@ -25,7 +26,6 @@ from footfall.errors import StoreUnavailable
 from footfall.ids import IdGenerator, digest
 from footfall.limits.buckets import Bucket
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
-from footfall.store.store import Rate, Store
 from tests.conftest import REAL
 from tests.support import extent
 from tests.support.backups import report

@@ -12,9 +12,9 @@ import pytest
 
 from footfall.cli.errors import errors_as_messages
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.server.opening import opened
-from footfall.store.store import Store
 from tests.support.servers import free_port, program_of, running
 from tests.support.serving import Serving
 from tests.support.sites import process_of

@@ -16,6 +16,7 @@ from hiredis import Reader
 from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnection
 
 from footfall.callbacks import fulfil
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.commands import pack
 from footfall.driver.connection import LATE, SILENT, CommandSender, Connection
@@ -23,7 +24,6 @@ from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.durability import DurableSender, Wait
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.support.servers import program_of, running
 

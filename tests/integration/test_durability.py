@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from footfall.callbacks import fulfil
+from footfall.data.store import Rate, Store
 from footfall.driver.client import connect
 from footfall.driver.facts import find
 from footfall.driver.safety import Unsafe
@@ -24,7 +25,6 @@ from footfall.errors import StoreUnavailable
 from footfall.ids import IdGenerator, created_ms, digest
 from footfall.limits.buckets import Bucket
 from footfall.model import FSYNC, PUBLIC, Comment, Durability
-from footfall.store.store import Rate, Store
 from tests.support.servers import RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import serving
 from tests.support.sites import safety_of

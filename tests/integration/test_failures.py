@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 
 from footfall.comments.store import journal
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.commands import pack
 from footfall.driver.connection import Connection
@@ -20,7 +21,6 @@ from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.ids import digest
-from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites
 from tests.support.backups import report

@@ -31,6 +31,7 @@ from uvicorn.server import ServerState
 from footfall import ids, routes
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
 from footfall.http.response import Response
@@ -40,7 +41,6 @@ from footfall.limits.clients import PoolClient
 from footfall.render import markdown, sanitize  # noqa: F401
 from footfall.routes import operations
 from footfall.site import Site
-from footfall.store.store import Store
 from footfall.table.fast import FastRequest
 from footfall.table.fast_cycle import protocol_of
 from footfall.telemetry.metrics import Metrics
@@ -175,7 +175,7 @@ async def serve(url: str, path: Path, *, is_fast: bool, **environ: str) -> Async
     store.data_set_id = b"same"
     service = site_of(configured, store, metrics=create_metrics(configured.compat), clock=Clock())
     policy = policy_of(configured)
-    kind = protocol_of(service, policy, operations(service.settings.compat), is_fast=is_fast)
+    kind = protocol_of(service.served, policy, operations(service.settings.compat), is_fast=is_fast)
     config = uvicorn.Config(
         create_app(configured, service), http=kind, lifespan="off", log_config=None
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from footfall.store.store import Store
+from footfall.data.store import Store
 from footfall.transfer.formats import FORMATS
 from tests.support.importing import DATA, database
 from tests.support.requirements import program

@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.check_views import _impossible
 from footfall.statistics.calendar import DAY_MS, Calendar
 from footfall.statistics.past_store import OtherImport, PastDay, PastViews
-from footfall.store.store import Store
 from footfall.transfer import view_import, view_staging
 from footfall.transfer.goatcounter import EVENT, GOATCOUNTER, goatcounter_log
 from footfall.transfer.goatcounter_totals import totals_log

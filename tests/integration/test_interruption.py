@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.data.backups import LastBackup
+from footfall.data.store import Store
 from footfall.driver.client import connect
-from footfall.store.backups import LastBackup
-from footfall.store.store import Store
 from footfall.transfer.storing import IMPORT_STEP_COMMENTS
 from tests.support.requirements import program
 from tests.support.servers import program_of, running, wait_until

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.store.store import FORMAT
+from footfall.data.store import FORMAT
 from tests.conftest import server_of
 from tests.support.commands import commands
 from tests.support.servers import RealServer, program_of, running

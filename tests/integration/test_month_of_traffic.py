@@ -15,6 +15,7 @@ import pytest
 from footfall.callbacks import awaited
 from footfall.counting.clients import Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
+from footfall.data.store import Store
 from footfall.driver.commands import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_ORIGIN, Origin
@@ -24,7 +25,6 @@ from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.salts import Salts
-from footfall.store.store import Store
 from tests.conftest import Sites, server_of
 from tests.support.backups import report
 from tests.support.commands import invoke

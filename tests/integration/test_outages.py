@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.replies import OtherData
 from footfall.driver.script_calls import Rate
 from footfall.errors import StoreUnavailable
 from footfall.limits.buckets import Bucket
-from footfall.store.store import Store
 from tests.conftest import ADMIN, Sites
 from tests.support.sentinels import Group, group
 from tests.support.servers import RealServer, program_of, running, wait_until

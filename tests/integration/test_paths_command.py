@@ -12,10 +12,10 @@ import pytest
 from footfall.cli import backup as commands
 from footfall.comments.store.moves import MoveNote
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.maintenance.backup import backup
 from footfall.process.process import now_ms
-from footfall.store.store import Store
 from tests.support.backups import silent
 from tests.support.serving import Serving, serving
 

@@ -17,10 +17,10 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.driver import loading, private_log, private_server
 from footfall.driver.client import connect
 from footfall.server.opening import opened
-from footfall.store.store import Store
 from tests.support.requirements import give_up, program
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import serving

@@ -6,11 +6,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.scripts import Scripts
 from footfall.maintenance import prune
 from footfall.maintenance.prune import MatchingCounters, remove, remove_named
 from footfall.statistics.store import Views
-from footfall.store.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.serving import Serving, serving
 

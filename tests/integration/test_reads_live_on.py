@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
-from footfall.store.store import Store
 from tests.conftest import Site, Sites
 from tests.support.servers import RealServer
 from tests.support.states import demoted

@@ -14,13 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.replies import ErrorReply, error_reply, failure, sentence
 from footfall.driver.rights import FOR_VISITORS, RIGHTS
 from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability
-from footfall.store.store import Store
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.servers import RealServer, kept, program_of, rights, running
 from tests.support.serving import Serving, serving

@@ -10,8 +10,8 @@ import pytest
 
 from footfall.comments.store import deletions
 from footfall.comments.store.indexes import DELETED, INDEXES, SITE_INDEXES
+from footfall.data.store import Store
 from footfall.ids import SHORT, split
-from footfall.store.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support import extent
 from tests.support.backups import report

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from footfall.comments.store.comments import CommentStore
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.errors import Duplicate
-from footfall.store.store import Store
 from tests.conftest import ADMIN, BOB, REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 from tests.support.serving import serving

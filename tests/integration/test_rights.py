@@ -12,13 +12,13 @@ from redis import Redis
 
 from footfall.callbacks import awaited
 from footfall.counting.clients import Person
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.rights import RIGHTS
 from footfall.driver.scripts import files
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.statistics.salts import Salts
-from footfall.store.store import Store
 from tests.support.servers import PASSWORD, RealServer, program_of, rights, running, wait_until
 from tests.support.serving import Serving, serving
 

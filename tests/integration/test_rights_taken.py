@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.rights import (
     COMMENTS,
@@ -24,7 +25,6 @@ from footfall.driver.rights import (
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.statistics.salts import Salts
-from footfall.store.store import Store
 from tests.conftest import Clock, Site, Sites
 from tests.support.servers import RealServer
 from tests.support.sites import safety_of

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver import credentials
 from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC
-from footfall.store.store import Store
 from tests.conftest import REAL, Site
 from tests.support import extent
 from tests.support.rotating import takes_the_new_one

@@ -90,7 +90,7 @@ async def test_a_connection_ends_soon_after_its_last_stream_however_long_clients
 
     config = uvicorn.Config(stream, timeout_keep_alive=3_600, log_config=None, ws="none")
     config.load()
-    kind = protocol_of(site.service, policy_of(Settings.from_env({})), {}, is_fast=False)
+    kind = protocol_of(site.service.served, policy_of(Settings.from_env({})), {}, is_fast=False)
     protocol = kind(config=config, server_state=ServerState(), app_state={})
     here, there = socket.socketpair()
     await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, there)

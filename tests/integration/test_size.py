@@ -14,10 +14,10 @@ import pytest
 from redis import Redis
 
 from footfall.comments.store.indexes import HASHES, INDEXES, STRINGS
+from footfall.data import size
+from footfall.data.size import Kind, Size
+from footfall.data.store import Store
 from footfall.driver.client import RedisClient, connect
-from footfall.store import size
-from footfall.store.size import Kind, Size
-from footfall.store.store import Store
 from tests.conftest import EVERYWHERE, Site, Sites
 from tests.support.servers import program_of, running
 from tests.support.serving import Serving, serving

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.driver.stats import CommandStats
-from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import server_of
 from tests.support.servers import RealServer

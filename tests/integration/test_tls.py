@@ -18,9 +18,9 @@ import pytest
 import trustme
 import uvloop
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
-from footfall.store.store import Store
 from tests.conftest import server_of
 from tests.support.requirements import give_up
 from tests.support.sentinels import NAME, SECRET, USER, Sentinel

@@ -11,10 +11,10 @@ import pytest
 from footfall.app import create_site
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.errors import StoreUnavailable
 from footfall.process.process import Process
 from footfall.site import Site
-from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 from tests.support.servers import RealServer
 

@@ -13,8 +13,8 @@ from redis import Redis
 
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.driver.client import RedisClient, connect
-from footfall.store.store import Store
 from tests.conftest import Clock, Site
 from tests.support import extent
 from tests.support.servers import program_of, running

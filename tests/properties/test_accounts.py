@@ -12,9 +12,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, invariant, multiple, rule
 
+from footfall.accounts.rules import banning
 from footfall.accounts.rules.ban_list import value_of
 from footfall.accounts.rules.mails import canonical
-from footfall.comments.rules import banning
 from footfall.errors import UserExists
 from footfall.model import MAY_LOG_IN, ROLES, Account, Caller, Credentials, Role, Viewer
 from tests.support.accounts import save_account
@@ -172,7 +172,7 @@ class Accounts(SiteMachine):
     def remove(self, person: Person) -> None:
         caller = Caller(Viewer(ROOT))
         assert (
-            self.run(banning.remove(self.site.service.comments, person.id, caller))
+            self.run(banning.remove(self.site.service.accounts, person.id, caller))
             != person.is_gone
         )
         self._lose(person)

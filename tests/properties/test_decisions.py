@@ -25,13 +25,13 @@ from footfall.comments.store.deletions import SWEEPER
 from footfall.comments.store.moderation import Overtaken
 from footfall.comments.store.projections import JournalEntry
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.errors import ServiceError
 from footfall.ids import SHORT, IdGenerator, created_ms, digest
 from footfall.model import Account, Caller, Comment, Viewer
 from footfall.notify.notification import Notification
 from footfall.render.versions import version
 from footfall.site import Site
-from footfall.store.store import Store
 from footfall.tasks import Task
 from tests.conftest import ADMIN, BOB
 from tests.support.sites import site_of

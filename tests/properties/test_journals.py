@@ -21,10 +21,10 @@ from footfall.comments.store.moderation import Actor, Overtaken
 from footfall.comments.store.outcomes import AlreadyPublished, IdTaken
 from footfall.comments.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
 from footfall.comments.store.status import status_of
+from footfall.data.store import Store
 from footfall.errors import NoSuchParent, StoreUnavailable
 from footfall.ids import SHORT, IdGenerator, created_ms, digest, split
 from footfall.model import STATUSES, Body, Comment, Status, StoredComment
-from footfall.store.store import Store
 from tests.support.stepping import Call, Fate, Stepping
 
 from .machines import PREFIX, SiteMachine, play

@@ -24,14 +24,14 @@ from footfall.callbacks import awaited
 from footfall.comments.rules.page_moves import move
 from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
+from footfall.data.imports import Imports
+from footfall.data.store import Store
 from footfall.driver.commands import pack_word
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.statistics.calendar import KEPT_HOURS, Calendar
 from footfall.statistics.moments import Moments
 from footfall.statistics.salts import Salts
 from footfall.statistics.store import every_month
-from footfall.store.imports import Imports
-from footfall.store.store import Store
 from tests.support.backups import report
 from tests.support.sites import site_of
 

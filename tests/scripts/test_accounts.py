@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from footfall.accounts.store.accounts import MAX_SESSIONS, Changed, Held, Link, StoredAccount
+from footfall.data.store import Store
 from footfall.errors import IdentityTaken, LastAdministrator, LinkExpired, UserExists
 from footfall.model import Account, Credentials, Session
-from footfall.store.store import Store
 
 MARA = Account("0" * 15 + "1", "administrator", "Mara", "Mara@example.com")
 TOM = Account("0" * 15 + "2", "guest", "Tom", "tom@example.com")

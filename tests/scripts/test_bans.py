@@ -4,9 +4,9 @@ import pytest
 
 from footfall.accounts.store import bans as module
 from footfall.accounts.store.bans import Changed
+from footfall.data.store import Store
 from footfall.errors import TooManyBans
 from footfall.model import Ban
-from footfall.store.store import Store
 
 NETWORK = Ban("192.0.2.0/24", 1_800_000_000_000, "a network", 1_700_000_000_000, "admin")
 MAIL = Ban("ann@example.com")

@@ -11,6 +11,7 @@ from footfall.comments.store import codec, deletions
 from footfall.comments.store.comments import Preconditions
 from footfall.comments.store.moderation import Actor
 from footfall.comments.store.outcomes import AlreadyPublished, IdTaken
+from footfall.data.store import Store
 from footfall.errors import NoSuchParent
 from footfall.ids import IdGenerator, created_ms, digest
 from footfall.model import (
@@ -26,7 +27,6 @@ from footfall.model import (
     StoredComment,
     Viewer,
 )
-from footfall.store.store import Store
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))

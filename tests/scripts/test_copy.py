@@ -1,9 +1,9 @@
 """comments/copy on real servers, since fakeredis lets no script ask for the server's name."""
 
 from footfall.comments.store.moderation import Actor
+from footfall.data.store import Store
 from footfall.ids import SHORT, IdGenerator, split
 from footfall.model import Comment
-from footfall.store.store import Store
 from tests.conftest import REAL
 
 ON = REAL

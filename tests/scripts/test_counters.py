@@ -6,7 +6,7 @@ import pytest
 from footfall.callbacks import awaited
 from footfall.counters import MAX_COUNT
 from footfall.counting.store import Counters
-from footfall.store.store import Store
+from footfall.data.store import Store
 
 
 async def test_changes_are_made_and_answered_in_order(store: Store) -> None:

@@ -8,9 +8,9 @@ from footfall.comments.store import codec, deleted, deletions
 from footfall.comments.store.deletions import CHANGED
 from footfall.comments.store.indexes import DELETED, HASHES, INDEXES
 from footfall.comments.store.projections import UNDO_MS
+from footfall.data.store import Store
 from footfall.ids import SHORT, digest
 from footfall.model import PUBLIC, Comment, Viewer
-from footfall.store.store import Store
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, threads
 

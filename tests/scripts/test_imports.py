@@ -3,9 +3,9 @@
 import pytest
 
 from footfall.counters import MAX_COUNT
+from footfall.data.imports import Imports, Merged, Way
+from footfall.data.store import Store
 from footfall.errors import StoreUnavailable
-from footfall.store.imports import Imports, Merged, Way
-from footfall.store.store import Store
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from footfall.comments.store.indexes import (
     site_indexes_of,
 )
 from footfall.comments.store.moderation import Actor, Moderated
+from footfall.data.store import Store
 from footfall.ids import SHORT, IdGenerator, created_ms, split
 from footfall.model import STATUSES, Comment, Standing, Status, StoredComment
-from footfall.store.store import Store
 
 NOW = 1_700_000_000_000
 NOBODY, BOB = "", "bob"

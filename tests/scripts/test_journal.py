@@ -9,10 +9,10 @@ import pytest
 from footfall.comments.store import codec, deletions
 from footfall.comments.store.journal import ABANDONED_MS, LEFT_MS, SITE_KEYS, STEP_ENTRIES, now_ms
 from footfall.comments.store.projections import UNDO_MS, Applying, CommentChange, JournalEntry
+from footfall.data.store import Store
 from footfall.errors import StoreUnavailable
 from footfall.ids import SHORT, created_ms, digest
 from footfall.model import PUBLIC, Account, Comment, Viewer
-from footfall.store.store import Store
 from tests.support.losing import catch_up, lost_replies
 
 from .test_comments import MODERATOR, Article

@@ -1,8 +1,8 @@
 """site/list through its store method, on fakeredis and on real servers."""
 
+from footfall.data.store import Store
 from footfall.ids import IdGenerator, created_ms
 from footfall.model import STATUSES, Comment, Status
-from footfall.store.store import Store
 
 from .test_comments import MODERATOR
 

@@ -7,9 +7,9 @@ import pytest
 from footfall.comments.store import codec, deletions
 from footfall.comments.store.moderation import Actor, Decision, Moderated, Overtaken
 from footfall.comments.store.outcomes import AlreadyPublished
+from footfall.data.store import Store
 from footfall.ids import SHORT, digest
 from footfall.model import STATUSES, Comment, StoredComment
-from footfall.store.store import Store
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of
 

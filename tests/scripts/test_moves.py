@@ -17,6 +17,7 @@ from footfall.comments.rules.page_moves import move
 from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
+from footfall.data.store import Store
 from footfall.driver.commands import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.process.process import now_ms
@@ -26,7 +27,6 @@ from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day
 from footfall.statistics.salts import Salts
 from footfall.statistics.store import every_month
-from footfall.store.store import Store
 from tests.support import extent
 from tests.support.backups import report
 from tests.support.sites import site_of

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from footfall.counting.quota import CounterQuota, CounterTotals
+from footfall.data.imports import Imports, Way
+from footfall.data.store import Store
 from footfall.driver.keys import WEIGHTS, weight
 from footfall.maintenance.prune import MatchingCounters, remove
-from footfall.store.imports import Imports, Way
-from footfall.store.store import Store
 from tests.support.backups import report
 
 LONG = "/" + "long" * 100

@@ -3,9 +3,9 @@
 import pytest
 
 from footfall.comments.store import comments as comments_module
+from footfall.data.store import Store
 from footfall.ids import digest
 from footfall.model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
-from footfall.store.store import Store
 
 from .test_comments import (
     ADMIN,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from footfall.data.store import Store
 from footfall.model import PUBLIC, STATUSES, Order, Status, Viewer
-from footfall.store.store import Store
 
 from .test_comments import ADMIN, BOB, LIKED, NEWEST, OLDEST, Article, rows
 

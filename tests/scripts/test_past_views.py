@@ -2,10 +2,10 @@
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.statistics.calendar import HOUR_MS
 from footfall.statistics.past_store import PageChange, PastDay, PastViews, SiteChange
 from footfall.statistics.store import every_month
-from footfall.store.store import Store
 from tests.scripts.test_views import count, days, hash_of
 from tests.support.past_logs import past_views
 

@@ -1,8 +1,8 @@
 """comments/replace through its store method, on fakeredis and on real servers."""
 
 from footfall.comments.store.bodies import Replacement
+from footfall.data.store import Store
 from footfall.ids import SHORT, digest
-from footfall.store.store import Store
 
 from .test_comments import Article
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from footfall.store.store import Store
+from footfall.data.store import Store
 
 
 async def test_a_script_with_keys_in_two_slots_is_found(store: Store) -> None:

@@ -1,6 +1,6 @@
 """Token buckets: as many tokens at once as they hold, then as fast as they fill."""
 
-from footfall.store.store import Store
+from footfall.data.store import Store
 
 KEY = "{i:a}:tokens"
 SECOND = 1_000_000

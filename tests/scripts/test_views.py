@@ -11,6 +11,8 @@ import pytest
 
 from footfall.callbacks import awaited
 from footfall.counters import MAX_COUNT
+from footfall.data.imports import Imports, Way
+from footfall.data.store import Store
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.statistics import views_ever
 from footfall.statistics.calendar import Calendar
@@ -20,8 +22,6 @@ from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.store import every_month
 from footfall.statistics.views_ever import ViewsEver
-from footfall.store.imports import Imports, Way
-from footfall.store.store import Store
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

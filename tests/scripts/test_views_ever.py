@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
+from footfall.data.imports import Imports, Way
+from footfall.data.store import Store
 from footfall.driver.keys import GROUPS
 from footfall.driver.walks import walked
 from footfall.maintenance.prune import remove_named
 from footfall.statistics.past_store import PageChange
 from footfall.statistics.store import every_month
-from footfall.store.imports import Imports, Way
-from footfall.store.store import Store
 from tests.support.backups import report
 from tests.support.past_logs import past_views
 

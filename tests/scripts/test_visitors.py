@@ -18,6 +18,7 @@ from footfall.counting.clients import NO_CLIENT, Bot, Clients, CountingClient, P
 from footfall.counting.limits import RateLimits
 from footfall.counting.packed import PackedChange
 from footfall.counting.unknown_proxies import UnknownProxies
+from footfall.data.store import Store
 from footfall.driver.commands import pack_word
 from footfall.driver.keys import GROUPS, Keys
 from footfall.driver.script_calls import CountsCallback
@@ -34,7 +35,6 @@ from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
 from footfall.statistics.source_views import Source, Sources
-from footfall.store.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.backups import report, taken
 

@@ -1,9 +1,9 @@
 """Stores accounts for tests, with any state and history."""
 
 from footfall.accounts.rules.mails import canonical
-from footfall.comments.store.codec import account_body
+from footfall.accounts.store.codec import account_body
+from footfall.data.store import Store
 from footfall.model import Account
-from footfall.store.store import Store
 
 
 async def save_account(store: Store, account: Account) -> None:

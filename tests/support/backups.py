@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from footfall.comments.store.indexes import HASHES, STRINGS
 from footfall.counters import is_view_counter, viewed_page
+from footfall.data.store import Store
 from footfall.maintenance.backup import backup, pairs
 from footfall.maintenance.check import check
 from footfall.maintenance.compare import compare
 from footfall.maintenance.restore import restore
 from footfall.statistics.store import every_month
-from footfall.store.store import Store
 from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, Site, Sites
 

@@ -13,7 +13,6 @@ from jsonschema.exceptions import best_match
 from footfall import routes
 from footfall.owner.description import described
 from footfall.site import Site
-from footfall.table.context import ParseContext
 
 
 class Described:
@@ -81,6 +80,6 @@ def description_of(site: Site) -> Described:
         if table is routes.TABLE and compat == site.settings.compat:
             return made
     operations = routes.operations(site.settings.compat)
-    made = Described(json.loads(json.dumps(described(ParseContext.of(site), operations, "0"))))
+    made = Described(json.loads(json.dumps(described(site.served.context, operations, "0"))))
     _made.append((routes.TABLE, site.settings.compat, made))
     return made

@@ -184,8 +184,8 @@ def _make_routes() -> None:
     """The same regular expressions serve every application, and make a quarter of its start."""
     from footfall.asgi import create_app
     from footfall.config import Settings
+    from footfall.data.store import Store
     from footfall.driver.client import connect
-    from footfall.store.store import Store
 
     from .sites import site_of
 

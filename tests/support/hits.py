@@ -13,6 +13,7 @@ import orjson
 
 from footfall import routes
 from footfall.counters import VIEWS
+from footfall.counting.fast import CounterChange, CounterRead
 from footfall.counting.rules import Counting
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
@@ -20,7 +21,7 @@ from footfall.http.params import MAX_PATH
 from footfall.http.response import SHARED, Reply, Response
 from footfall.table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from footfall.table.endpoint import Row
-from footfall.table.fast import CounterChange, CounterRead, FastRequest
+from footfall.table.fast import FastRequest
 from footfall.table.fields import Fields, Text
 from footfall.table.prefixes import Prefix
 from footfall.table.schemas import AnswerSchema

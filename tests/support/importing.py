@@ -4,9 +4,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from footfall.data.imports import Imports, Way
+from footfall.data.store import Store
 from footfall.maintenance.check import check
-from footfall.store.imports import Imports, Way
-from footfall.store.store import Store
 from footfall.stores import data_set
 from footfall.transfer.archives import members
 from footfall.transfer.formats import chosen

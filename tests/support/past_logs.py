@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from footfall.data.store import Store
 from footfall.statistics.past_store import PastViews
-from footfall.store.store import Store
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
 CHROME = (

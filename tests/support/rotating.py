@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
-from footfall.store.store import Store
 
 from .servers import RealServer
 

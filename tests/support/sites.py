@@ -5,13 +5,13 @@ from weakref import WeakKeyDictionary
 
 from footfall.app import create_site
 from footfall.config import Settings
+from footfall.data.store import Store
 from footfall.driver.probe import Probe
 from footfall.driver.safety import Safety
 from footfall.model import MEMORY, Durability, Viewer
 from footfall.netaddr import Proxies
 from footfall.process.process import About, Process, now_ms
 from footfall.site import Site
-from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 
 _safety = WeakKeyDictionary[Store, Safety]()

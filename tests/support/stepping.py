@@ -14,9 +14,9 @@ from typing import Any, Literal
 import pytest
 
 from footfall.comments.store import journal
+from footfall.data.store import Store
 from footfall.driver.scripts import Script
 from footfall.errors import StoreUnavailable
-from footfall.store.store import Store
 
 # What becomes of a call: its reply comes, or is lost, or its service ends before it.
 Fate = Literal["comes", "lost", "lost before", "ends", "ends before"]

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver import disk, private_aof, private_log
 from footfall.driver.client import connect
 from footfall.driver.private_log import ServerLog
 from footfall.driver.safety import Unsafe
-from footfall.store.store import Store
 from tests.support.sites import safety_of
 
 GIB = 1 << 30

@@ -49,7 +49,7 @@ class Server:
         if isinstance(store.moment, Moments) and store.moment.salts is not None:
             store.moment.salts[store.moment().day] = salted(bytes(32), "ff")
         site = site_of(settings, store, metrics=create_metrics())
-        protocol = protocol_of(site, policy_of(settings), operations(()))
+        protocol = protocol_of(site.served, policy_of(settings), operations(()))
         self.clients = connections(TURN, site, protocol)
         self._redis = cast(Any, store.redis.sender)
         self._sent = Redis()

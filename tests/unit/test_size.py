@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from footfall.counting.quota import CounterNumbers, CounterQuota, CounterTotals
+from footfall.data.size import Kind, Size
 from footfall.statistics.visits import Visits
-from footfall.store.size import Kind, Size
 
 NONE = Kind(0, 0)
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.statistics import sources
-from footfall.statistics.sources import MAX_HOST_CHARACTERS, host_name, origin_of, source_of
+from footfall import hosts
+from footfall.hosts import MAX_HOST_CHARACTERS, host_name, source_of
+from footfall.statistics.sources import origin_of
 
 LABEL = "a" * 63
 
@@ -131,5 +132,5 @@ def test_a_referrer_that_no_browser_sends_is_none(
     referrer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # To encode one would take as long as hundreds of views.
-    monkeypatch.setattr(sources, "_punycode", None)
+    monkeypatch.setattr(hosts, "_punycode", None)
     assert origin_of(referrer, (), is_automated=False).source == ""

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from footfall.data.store import Rate
 from footfall.driver.keys import Keys
 from footfall.errors import StoreUnavailable
 from footfall.limits.buckets import Bucket, TokenBuckets
-from footfall.store.store import Rate
 
 NEAR, FAR = Bucket("near", Rate(1, 5)), Bucket("far", Rate(1, 9))
 Answer = list[int] | Exception

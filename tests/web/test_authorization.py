@@ -11,10 +11,9 @@ import jwt
 import pytest
 
 from footfall import routes
-from footfall.accounts.rules import accounts
-from footfall.accounts.rules.accounts import Changes
+from footfall.accounts.rules import banning
+from footfall.accounts.rules.changes import Changes, edit_account
 from footfall.accounts.rules.sessions import Sessions
-from footfall.comments.rules import banning
 from footfall.compat import rows_of
 from footfall.errors import ServiceError
 from footfall.model import PROTOCOLS, PUBLIC, Account, Caller, Credentials, Role, Viewer
@@ -91,10 +90,10 @@ async def scene_of(site: Site, caller: str, number: int) -> Scene:
             tokens[caller] = await token_of(site, people[caller])
         case "unverified":
             tokens[caller] = author
-            await accounts.edit(site.service.comments, ids["author"], Changes(role="unverified"))
+            await edit_account(site.service.accounts, ids["author"], Changes(role="unverified"))
         case "banned":
             tokens[caller] = author
-            await banning.ban(site.service.comments, ids["author"], CONSOLE)
+            await banning.ban(site.service.accounts, ids["author"], CONSOLE)
         case "bad token":
             claims = jwt.decode(author, options={"verify_signature": False})
             tokens[caller] = jwt.encode(claims, "0" * 32, "HS256")
@@ -386,7 +385,7 @@ async def test_the_fast_path_leaves_what_not_anybody_may_ask_for_to_the_endpoint
     site: Site,
 ) -> None:
     """It knows nobody, and runs an operation without asking again."""
-    requests = FastRequests(site.service, routes.operations(site.service.settings.compat))
+    requests = FastRequests(site.service.served, routes.operations(site.service.settings.compat))
     assert requests[b"GET", b"/api/comment?type=recent", b""] is not None
     for row in TABLE:
         if any(refusals(who) for who in asking(row)):

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from footfall import patterns
-from footfall.accounts.rules import bans
+from footfall.accounts.rules import banning, bans
 from footfall.accounts.store import bans as store_module
-from footfall.comments.rules import banning
-from footfall.comments.store.codec import ban_body, credentials_body
+from footfall.accounts.store.codec import ban_body, credentials_body
 from footfall.errors import Forbidden, Refused, StoreUnavailable
 from footfall.model import Account, Ban, Caller, Credentials, Viewer
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
@@ -114,7 +113,7 @@ async def test_a_moderator_bans_guests_and_nobody_who_moderates(site: Site) -> N
         await save_account(site.store, account)
 
     async def ban_by(by: Account, value: str) -> None:
-        await banning.ban(site.service.comments, value, Caller(Viewer(by)))
+        await banning.ban(site.service.accounts, value, Caller(Viewer(by)))
 
     for value in (BOB.id, "192.0.2.1"):
         await ban_by(mod, value)
@@ -256,8 +255,8 @@ async def test_the_end_of_a_ban_that_was_interrupted_comes_with_the_next_look(
     site.clock.now += 3_600_000
     interrupt()
     with pytest.raises(StoreUnavailable):
-        await banning.tidy(site.service.comments)
-    await banning.tidy(site.service.comments)
+        await banning.tidy(site.service.accounts)
+    await banning.tidy(site.service.accounts)
     assert (await role_of(site), await listed(site)) == ("guest", [])
 
 
@@ -287,7 +286,7 @@ async def test_whoever_becomes_an_administrator_while_a_ban_is_lifted_stays_one(
     async def overtaken(id: str) -> Any:
         monkeypatch.setattr(accounts, "by_id", by_id)
         found = await by_id(id)
-        await banning.give_role(site.service.comments, id, "administrator", Caller(Viewer(ADMIN)))
+        await banning.give_role(site.service.accounts, id, "administrator", Caller(Viewer(ADMIN)))
         return found
 
     monkeypatch.setattr(accounts, "by_id", overtaken)
@@ -309,7 +308,7 @@ async def test_whoever_is_banned_while_they_are_promoted_stays_banned(
     monkeypatch.setattr(accounts, "by_id", overtaken)
     admin = Caller(Viewer(ADMIN))
     was = await banning.change_role(
-        site.service.comments, BOB.id, "administrator", admin, of=("guest",)
+        site.service.accounts, BOB.id, "administrator", admin, of=("guest",)
     )
     assert (was and was.role, await role_of(site), await listed(site)) == (
         "banned",
@@ -358,7 +357,7 @@ async def test_a_ban_says_when_it_ends_and_ends_then(site: Site) -> None:
     assert (await post(site, mail="ann@example.com"))["errno"] == 0
     # The ban is in the list until the next look at ends.
     assert await listed(site) == ["ann@example.com"]
-    await banning.tidy(site.service.comments)
+    await banning.tidy(site.service.accounts)
     assert await listed(site) == []
 
 
@@ -377,10 +376,10 @@ async def test_an_account_is_a_guest_again_when_its_ban_has_ended(site: Site) ->
     assert await role_of(site) == "banned"
     # The ban was prolonged before anybody looked at ends, so the old end does not count.
     await ban(site, BOB.id, until="2023-11-16T00:00:00Z")
-    await banning.tidy(site.service.comments)
+    await banning.tidy(site.service.accounts)
     assert (await role_of(site), await listed(site)) == ("banned", [BOB.id])
     site.clock.now += 3 * 86_400_000
-    await banning.tidy(site.service.comments)
+    await banning.tidy(site.service.accounts)
     assert (await role_of(site), await listed(site)) == ("guest", [])
 
 
@@ -640,7 +639,7 @@ async def test_the_log_says_who_banned_whom_and_the_state_before(site: Site) -> 
     await ban(site, "192.0.2.1")
     await ban(site, "192.0.2.1", until="2023-11-14T23:00:00Z")
     await lift(site, "192.0.2.1")
-    await banning.give_role(site.service.comments, BOB.id, "administrator", Caller(Viewer(ADMIN)))
+    await banning.give_role(site.service.accounts, BOB.id, "administrator", Caller(Viewer(ADMIN)))
     entries = [tuple(each.fields.values()) for each in await site.store.log.newest(9)]
     until = "banned until 2023-11-14 23:00 UTC"
     assert entries == [
@@ -653,10 +652,10 @@ async def test_the_log_says_who_banned_whom_and_the_state_before(site: Site) -> 
 
 async def test_of_two_changes_of_a_ban_at_once_both_are_made(site: Site) -> None:
     admin = Caller(Viewer(ADMIN))
-    before, _ = await banning.ban(site.service.comments, "192.0.2.1", admin, reason="one")
+    before, _ = await banning.ban(site.service.accounts, "192.0.2.1", admin, reason="one")
     with pytest.raises(store_module.Changed):
         await site.store.bans.change("192.0.2.1", None, replace(before, reason="x"), 0)
-    await banning.ban(site.service.comments, "192.0.2.1", admin, reason="two")
+    await banning.ban(site.service.accounts, "192.0.2.1", admin, reason="two")
     listed = await site.store.bans.get("192.0.2.1")
     assert listed
     assert listed.reason == "two"

@@ -6,8 +6,8 @@ import pytest
 
 from footfall.comments.rules.held_sweep import DAY_MS, HOUR_MS, HeldSweep
 from footfall.comments.rules.room import CLIENTS, TOKEN_BYTES
+from footfall.data.size import Kind, Size
 from footfall.errors import CommentsFull
-from footfall.store.size import Kind, Size
 from tests.conftest import ADMIN, Site, Sites
 
 FULL = CommentsFull.text

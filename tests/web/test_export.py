@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.client import connect
-from footfall.store.store import Store
 from footfall.stores import data_set
 from footfall.transfer.export import Export
 from footfall.transfer.writing import TABLES, write

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.limits.floods import ADVICE, FLOOD, MOST_SHOWN
 from footfall.server import watch
-from footfall.store.store import Store
 from tests.conftest import ADMIN, EVERYWHERE, Sites
 from tests.support.own_pages import SENT
 

@@ -16,13 +16,13 @@ from prometheus_client.core import Metric
 from footfall import __version__
 from footfall.accounts.rules import log_ins
 from footfall.accounts.store.accounts import AccountStore
+from footfall.data.size import Kind, Scale, Size
 from footfall.errors import Denied, StoreUnavailable
 from footfall.monitoring import metrics
 from footfall.monitoring.health import Health
 from footfall.monitoring.metrics import Figures
 from footfall.server.descriptors import Shortage
 from footfall.server.server import TICK_SECONDS, Server
-from footfall.store.size import Kind, Scale, Size
 from footfall.telemetry.logs import request_id
 from tests.conftest import ADMIN, Site, Sites
 

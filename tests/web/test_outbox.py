@@ -20,6 +20,7 @@ from footfall.notifications.rules import notification_test
 from footfall.notifications.rules.delivery import Delivery
 from footfall.notifications.rules.recipients import Recipients
 from footfall.notifications.store import outbox as outbox_module
+from footfall.notifications.store.outbox import Outbox
 from footfall.notify.notification import Failed, Notification
 from footfall.notify.push import Push
 from footfall.notify.webhook import signature
@@ -423,8 +424,9 @@ async def told(make_site: Sites, environ: dict[str, str]) -> tuple[Site, Deliver
     return site, create_delivery(settings, site.service)
 
 
-def told_by(site: Site) -> tuple[Comments, Recipients]:
-    return site.service.comments, site.service.notifications.recipients
+def told_by(site: Site) -> tuple[Comments, Outbox, Recipients]:
+    notifications = site.service.notifications
+    return site.service.comments, notifications.outbox, notifications.recipients
 
 
 async def settle(site: Site, delivery: Delivery) -> None:

@@ -219,7 +219,7 @@ async def test_the_first_answers_are_left_out_while_redis_does_not_answer(
     async def away(*words: object) -> None:
         raise StoreUnavailable()
 
-    monkeypatch.setattr(type(site.service.accounts), "viewer_of", away)
+    monkeypatch.setattr(site.store.accounts, "of_session", away)
     shown = await site.http.get("/ui/queue", headers={"cookie": page.cookie})
     assert 'data-early="{}"' in shown.text
 

@@ -258,10 +258,10 @@ async def test_the_text_leads_to_the_comments_of_the_new_page(site: Site) -> Non
 async def test_who_wants_no_mails_of_a_thread_gets_none_at_its_new_place(site: Site) -> None:
     source, target = new_pages()
     first = await site.post("First", url=source)
-    await site.service.comments.unsubscribed.add("somebody", first["objectId"])
+    await site.store.unsubscribed.add("somebody", first["objectId"])
     assert await move(site.service.comments, source, target, ADMIN.id)
     (thread,) = (await site.page(target))["data"]
-    assert await site.service.comments.unsubscribed.has("somebody", thread["objectId"])
+    assert await site.store.unsubscribed.has("somebody", thread["objectId"])
 
 
 async def test_an_owner_sees_what_would_move_and_moves_it(site: Site) -> None:

@@ -80,7 +80,7 @@ async def test_only_the_get_counts(site: Site, url: str, method: str) -> None:
 def test_a_get_that_counts_and_does_not_say_so_is_a_bug(site: Site) -> None:
     (row, *_) = hits.ROWS
     with pytest.raises(AssertionError, match="hits_count counts"):
-        replace(row, is_unsafe=False).fast_request(site.service, hits.Hit("/a"))
+        replace(row, is_unsafe=False).fast_request(site.service.served, hits.Hit("/a"))
 
 
 @pytest.mark.parametrize("url", [*COUNTING, "/hits/count", "/hits/badge.svg"])

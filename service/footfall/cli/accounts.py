@@ -5,13 +5,12 @@ import json
 import click
 
 from ..accounts.noun import Accounts
-from ..accounts.rules import accounts as domain
+from ..accounts.rules import banning
 from ..accounts.rules.bans import until_of
+from ..accounts.rules.changes import facts
 from ..accounts.rules.links import LINK_SECONDS, new_link
 from ..accounts.rules.mails import canonical, is_mail
 from ..accounts.rules.registration import new_account
-from ..comments.noun import Comments
-from ..comments.rules import banning
 from ..config import Settings
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
@@ -46,7 +45,7 @@ def list_(is_json: bool) -> None:
         while number < total:
             total, step = await accounts.store.listed(number, STEP_ACCOUNTS)
             for account in step:
-                click.echo(json.dumps(domain.facts(account)) if is_json else _as_line(account))
+                click.echo(json.dumps(facts(account)) if is_json else _as_line(account))
             number += STEP_ACCOUNTS
         return total
 
@@ -132,14 +131,14 @@ def ban(who: str) -> None:
     After the ban an administrator becomes a guest.
     """
 
-    async def work(comments: Comments) -> str:
-        account = await _found(comments.accounts, who)
+    async def work(accounts: Accounts) -> str:
+        account = await _found(accounts, who)
         mail = printable(account.mail)
-        is_new = await banning.ban_account(comments, account.id, CONSOLE)
+        is_new = await banning.ban_account(accounts, account.id, CONSOLE)
         if is_new is None:
             raise _nobody(who)
         if not is_new:
-            listed = await comments.accounts.bans.store.get(account.id)
+            listed = await accounts.bans.store.get(account.id)
             until = until_of(listed) if listed else ""
             ends = f" until {until}: `footfall bans add` changes that" if until else ""
             raise NothingToDo(f"{mail} is banned already{ends}")
@@ -153,10 +152,10 @@ def ban(who: str) -> None:
 def unban(who: str) -> None:
     """Unban an account, as a guest."""
 
-    async def work(comments: Comments) -> str:
-        account = await _found(comments.accounts, who)
+    async def work(accounts: Accounts) -> str:
+        account = await _found(accounts, who)
         mail = printable(account.mail)
-        if not await banning.lift(comments, account.id, CONSOLE):
+        if not await banning.lift(accounts, account.id, CONSOLE):
             raise NothingToDo(f"{mail} is not banned")
         return f"{mail} may log in again, as a guest"
 
@@ -169,11 +168,11 @@ def unban(who: str) -> None:
 def delete(who: str, is_meant: bool) -> None:
     """Delete an account permanently. Its comments stay, without a name."""
 
-    async def remove(comments: Comments) -> str:
-        account = await _found(comments.accounts, who)
+    async def remove(accounts: Accounts) -> str:
+        account = await _found(accounts, who)
         if not is_meant:
             return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
-        if not await banning.remove(comments, account.id, CONSOLE):
+        if not await banning.remove(accounts, account.id, CONSOLE):
             raise _nobody(who)
         return f"deleted: {_as_line(account)}"
 
@@ -183,10 +182,10 @@ def delete(who: str, is_meant: bool) -> None:
 def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ...]) -> None:
     """Give an account another role, if it has one of these."""
 
-    async def change(comments: Comments) -> str:
-        account = await _found(comments.accounts, who)
+    async def change(accounts: Accounts) -> str:
+        account = await _found(accounts, who)
         mail = printable(account.mail)
-        was = await banning.change_role(comments, account.id, role, CONSOLE, of=of)
+        was = await banning.change_role(accounts, account.id, role, CONSOLE, of=of)
         if was is None:
             raise _nobody(who)
         if was.role == "banned" and role in MODERATORS:

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 import click
 
 from ..accounts.noun import Accounts
-from ..accounts.rules import accounts
 from ..accounts.rules.bans import until_of
+from ..accounts.rules.changes import facts as facts_of_account
 from ..comments.noun import Comments
 from ..comments.rules import authors
 from ..comments.rules.authors import Author, Deed, facts, iso
@@ -91,7 +91,7 @@ def export(who: str, output: TextIO) -> None:
 
 async def _lines(comments: Comments, author: Author) -> AsyncIterator[dict[str, Any]]:
     if author.account:
-        yield {"account": accounts.facts(author.account)}
+        yield {"account": facts_of_account(author.account)}
     for ban in await _bans(comments.accounts, author):
         yield {"ban": {"value": ban.value, "until": until_of(ban) or None, "reason": ban.reason}}
     async for comment in _comments(comments, author):

@@ -16,6 +16,7 @@ from typing import IO, BinaryIO, cast
 
 from .. import __version__
 from ..config import Settings
+from ..data.store import Store
 from ..driver.replies import ErrorReply, sentence
 from ..errors import StoreUnavailable
 from ..maintenance.archive import Damaged, Totals
@@ -27,7 +28,6 @@ from ..maintenance.unsent import unsent
 from ..model import OnProgress
 from ..plurals import number_of
 from ..process.process import now_ms
-from ..store.store import Store
 from ..stores import data_set
 from .console import printable
 from .dataset import existing, target

@@ -9,11 +9,10 @@ from typing import Any
 import click
 
 from ..accounts.noun import Accounts
+from ..accounts.rules import banning
 from ..accounts.rules.ban_list import kind_of
+from ..accounts.rules.banning import MAX_REASON
 from ..accounts.rules.bans import until_of
-from ..comments.noun import Comments
-from ..comments.rules import banning
-from ..comments.rules.banning import MAX_REASON
 from ..model import Ban, Catch
 from .commands import Group
 from .console import NothingToDo, printable
@@ -95,9 +94,9 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
     if len(reason) > MAX_REASON:
         raise click.UsageError(f"a reason has at most {MAX_REASON} characters")
 
-    async def ban(comments: Comments) -> str:
+    async def ban(accounts: Accounts) -> str:
         made, is_new = await banning.ban(
-            comments,
+            accounts,
             what,
             CONSOLE,
             until_ms=until or lasts,
@@ -116,7 +115,7 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
 @click.argument("what", metavar="WHAT")
 def remove(what: str) -> None:
     """Remove a ban."""
-    if not with_site(lambda site: banning.lift(site.comments, what, CONSOLE)):
+    if not with_site(lambda site: banning.lift(site.accounts, what, CONSOLE)):
         raise NothingToDo(f"{printable(what)} is not banned; `footfall bans list` shows all")
     click.echo(f"{printable(what)} is no longer banned")
 

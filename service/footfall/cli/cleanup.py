@@ -17,6 +17,7 @@ import uvloop
 
 from ..config import Settings
 from ..counters import view_counter
+from ..data.store import Store
 from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
@@ -25,7 +26,6 @@ from ..loadtest.measurement import Cleanup, Report
 from ..loadtest.target import CannotMeasure, Target
 from ..maintenance.prune import remove_named
 from ..plurals import number_of
-from ..store.store import Store
 from .console import aside, settings_of_environment
 from .dataset import described, existing, opened
 from .errors import errors_as_messages

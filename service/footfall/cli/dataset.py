@@ -16,6 +16,7 @@ import uvloop
 
 from ..app import create_site
 from ..config import Settings
+from ..data.store import HOW_TO_MAKE_ONE, NoDataSet, Store
 from ..driver.private_aof import is_there
 from ..driver.private_server import InUse, url_of
 from ..driver.scheme import require_scheme
@@ -24,7 +25,6 @@ from ..http.translations import translate
 from ..model import Account, Caller, Viewer
 from ..process.process import Process
 from ..site import Site, noun_of
-from ..store.store import HOW_TO_MAKE_ONE, NoDataSet, Store
 from ..stores import open_process, open_store, own_redis, redis_of
 from .console import aside, env_file, settings_of_environment
 from .errors import errors_as_messages

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 import click
 
 from ..config import BadSettings
+from ..data.store import Mismatch
 from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply, sentence
 from ..driver.safety import Unsafe
 from ..driver.scheme import WrongScheme
 from ..driver.url import advised
 from ..errors import StoreUnavailable
-from ..store.store import Mismatch
 from .console import aside
 
 

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from ..comments.rules.authors import iso
 from ..config import Settings
+from ..data.backups import LastBackup
+from ..data.store import FORMAT, Mismatch, Store
 from ..driver import private_aof
 from ..driver.facts import Facts
 from ..driver.private_server import url_of
@@ -28,8 +30,6 @@ from ..notifications.rules.channels import smtp_of
 from ..notify.notification import Failed
 from ..plurals import number_of
 from ..process.process import Process, now_ms
-from ..store.backups import LastBackup
-from ..store.store import FORMAT, Mismatch, Store
 from ..stores import open_process, open_store
 from . import dummies
 from .dataset import described

@@ -13,9 +13,9 @@ import uvloop
 
 from .. import interruption
 from ..config import Settings
+from ..data.imports import Imports, Way
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store.imports import Imports, Way
 from ..transfer.archives import members
 from ..transfer.download import is_address
 from ..transfer.formats import FORMATS, Format, Unknown, chosen, named

@@ -14,7 +14,7 @@ from .console import aside, progress, settings_of_environment
 from .errors import import_errors_as_messages
 
 if TYPE_CHECKING:
-    from ..store.imports import Way
+    from ..data.imports import Way
     from ..transfer.leancloud import LeanCloud
 
 

@@ -14,12 +14,12 @@ import uvloop
 
 from ..app import own_hosts
 from ..config import Settings
+from ..data.store import Store
+from ..hosts import host_name
 from ..model import OnProgress, OnShare
 from ..plurals import number_of
 from ..statistics.calendar import date_of, month_of
 from ..statistics.past_store import OtherImport, PastViews
-from ..statistics.sources import host_name
-from ..store.store import Store
 from ..transfer.archives import members
 from ..transfer.goatcounter import goatcounter_log
 from ..transfer.goatcounter_totals import is_of_totals, totals_log

@@ -14,7 +14,7 @@ from .past_views import access_log, goatcounter
 from .vercount import vercount
 
 if TYPE_CHECKING:
-    from ..store.imports import Way
+    from ..data.imports import Way
     from ..transfer.importing import PagesBy, Undated
 
 

@@ -14,7 +14,7 @@ from .errors import errors_as_messages
 from .leancloud import way_option
 
 if TYPE_CHECKING:
-    from ..store.imports import Way
+    from ..data.imports import Way
     from ..transfer.vercount import Site
 
 

@@ -1,6 +1,6 @@
 """The comments of a site, and what their rules need."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
 from ..accounts.noun import Accounts
@@ -8,8 +8,6 @@ from ..accounts.store.log import ModerationLog
 from ..counting.rules import Counting
 from ..limits.answer_cache import AnswerCache
 from ..limits.buckets import TokenBuckets
-from ..notifications.store.outbox import Outbox
-from ..notifications.store.unsubscribed import Unsubscribed
 from ..process.process import Process
 from ..render.pictures import Pictures
 from ..render.view import DisplayOptions
@@ -45,10 +43,10 @@ class Comments:
     forwards: Forwards
     recent: Recent
     index: SiteIndex
-    # Unsubscribed recipients, by page.
-    unsubscribed: Unsubscribed
-    # Their pending notifications.
-    outbox: Outbox
+    # Have recipients who are unsubscribed from one page be so from another, by the pages' digests.
+    move_unsubscribed: Callable[[str, str], Awaitable[None]]
+    # Forget the failed notifications whose errors name this email; how many there were.
+    forget_undelivered: Callable[[str], Awaitable[int]]
     # Views move with a page and its comments.
     views: Views
     log: ModerationLog

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from ..accounts.noun import Accounts
 from ..counters import VIEWS, counter_of
 from ..counting.clients import NO_CLIENT
+from ..counting.fast import CounterChange, CounterRead
 from ..counting.rules import Counting
 from ..errors import BadRequest, WrongMethod
 from ..http.params import MAX_PATH, RawRequest
@@ -24,7 +25,7 @@ from ..model import Caller
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
+from ..table.fast import FastRequest, answered
 from ..table.fields import Fields, FieldValues, Given, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import FLAG, TEXT, AnswerSchema, object_of
@@ -135,7 +136,7 @@ def _fast(ask: Asking, counting: Counting, parsed: Wanted) -> FastRequest | None
 
 async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Caller) -> Answered:
     request = ask(counting, parsed)
-    client = counting_client_of(counting, caller) if request.is_change else NO_CLIENT
+    client = counting.clients.of_caller(caller) if request.is_change else NO_CLIENT
     return await answered(request, client, caller)
 
 

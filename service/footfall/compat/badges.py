@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from ..counters import VIEWS, counter_of
+from ..counting.fast import CounterChange, CounterRead
 from ..counting.rules import Counting
 from ..errors import ServiceError
 from ..http.params import MAX_PATH, RawRequest
@@ -21,7 +22,7 @@ from ..model import Caller
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
+from ..table.fast import FastRequest, answered
 from ..table.fields import Choice, Field, Fields, FieldValues, Integer, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import AnswerSchema
@@ -150,7 +151,7 @@ async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) ->
     """A view of a profile is a request of GitHub's proxy for its badge; others may request it as
     well."""
     asked = replace(parsed, is_view=caller.agent.startswith(CAMO))
-    return await answered(count(counting, asked), counting_client_of(counting, caller), caller)
+    return await answered(count(counting, asked), counting.clients.of_caller(caller), caller)
 
 
 def _judge_user(value: str, context: ParseContext) -> str:

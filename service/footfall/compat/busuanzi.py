@@ -28,7 +28,7 @@ from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.dialects import WALINE, Refusals
 from ..table.endpoint import Row
-from ..table.fast import answered, counting_client_of
+from ..table.fast import answered
 from ..table.fields import Fields, FieldValues
 from ..table.prefixes import Prefix
 from ..table.schemas import TEXT, AnswerSchema, object_of
@@ -81,7 +81,7 @@ async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> Answ
     # The function may be gone by then.
     script = b"try{%b(%b);}catch(e){}" % (parsed.callback.encode(), json)
     return await answered(
-        counted(site, parsed.page, script), counting_client_of(site.counting, caller), caller
+        counted(site, parsed.page, script), site.counting.clients.of_caller(caller), caller
     )
 
 
@@ -103,7 +103,7 @@ def _view(values: FieldValues, request: RawRequest, context: ParseContext) -> Vi
 
 async def _count(site: Site, parsed: View, caller: Caller) -> Answered:
     return await answered(
-        counted(site, parsed.page, parsed.json), counting_client_of(site.counting, caller), caller
+        counted(site, parsed.page, parsed.json), site.counting.clients.of_caller(caller), caller
     )
 
 

@@ -17,6 +17,7 @@ import orjson
 from ..counters import VIEWS
 from ..counting.api import MAX_REFERRER, Aside
 from ..counting.clients import NO_CLIENT
+from ..counting.fast import CounterChange, CounterRead
 from ..counting.rules import Counting
 from ..errors import BadRequest, Forbidden, ServiceError
 from ..http.params import MAX_PATH, RawRequest
@@ -32,7 +33,7 @@ from ..statistics.sources import origin_of
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fast import CounterChange, CounterRead, FastRequest, answered
+from ..table.fast import FastRequest, answered
 from ..table.fields import Fields, FieldValues, PagePath, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import AnswerSchema, object_of

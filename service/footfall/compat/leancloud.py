@@ -19,6 +19,7 @@ import orjson
 from ..accounts.noun import Accounts
 from ..comments.noun import Comments
 from ..counters import VIEWS, counter_of
+from ..counting.fast import CounterChange, CounterRead
 from ..counting.rules import Counting
 from ..errors import BadRequest, CommentsElsewhere, NoRoom, Refused, ServiceError
 from ..http.envelope import NO_ENVELOPE
@@ -29,7 +30,7 @@ from ..model import Caller, iso
 from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.endpoint import Row
-from ..table.fast import CounterChange, CounterRead, FastRequest
+from ..table.fast import FastRequest
 from ..table.fields import Choice, Fields, FieldValues, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from ..counters import VIEWS, counter_of
+from ..counting.fast import CounterChange, CounterRead
 from ..counting.rules import Counting
 from ..errors import Forbidden, ServiceError, Unreadable
 from ..http.envelope import Envelope
@@ -23,7 +24,7 @@ from ..http.translations import translate
 from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.endpoint import Row
-from ..table.fast import Answering, CounterChange, CounterRead, FastRequest
+from ..table.fast import Answering, FastRequest
 from ..table.fields import Choice, Field, Fields, FieldValues, Schema, Shapes, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, list_of, object_of

@@ -14,6 +14,7 @@ from functools import partial
 import orjson
 
 from ..counters import VIEWS
+from ..counting.fast import CounterChange, CounterRead
 from ..errors import ServiceError
 from ..http.envelope import Envelope
 from ..http.params import MAX_PATH, Form
@@ -24,7 +25,7 @@ from ..statistics.noun import Statistics
 from ..statistics.totals import Totals
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fast import Answering, CounterChange, CounterRead, FastRequest
+from ..table.fast import Answering, FastRequest
 from ..table.fields import ONLY_TRUE, Fields, FromSettings, Given, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, object_of

@@ -21,14 +21,7 @@ from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.dialects import Dialect, content
 from ..table.endpoint import Row
-from ..table.fast import (
-    Answering,
-    CounterChange,
-    CounterRead,
-    FastRequest,
-    answered,
-    counting_client_of,
-)
+from ..table.fast import Answering, FastRequest, answered
 from ..table.fields import (
     COUNTER_TYPES,
     Choice,
@@ -43,6 +36,7 @@ from ..table.fields import (
     Words,
 )
 from ..table.who import ANYBODY
+from .fast import CounterChange, CounterRead
 from .rules import Counting, lowers_views
 
 # Encoders by requested types, which clients choose.
@@ -211,7 +205,7 @@ async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> A
     """Raises Unauthorized or Forbidden if a caller other than an administrator lowers views."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)
-    return await answered(_asked(counting, parsed), counting_client_of(counting, caller), caller)
+    return await answered(_asked(counting, parsed), counting.clients.of_caller(caller), caller)
 
 
 def _asked(counting: Counting, parsed: Change | Read) -> FastRequest:

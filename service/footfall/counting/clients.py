@@ -1,6 +1,7 @@
 """The client of a counter change: its tokens, and its view."""
 
 from ..driver.commands import pack_word
+from ..model import Caller
 from ..netaddr import Proxies
 from ..statistics.agents import class_of_view
 from ..statistics.moment import Moment
@@ -97,8 +98,17 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         # (user agent, purpose) -> the bot's class, packed, or b""; and the agent_part.
         self._agents: dict[tuple[bytes, bytes], tuple[bytes, bytes]] = {}
         self._limits = limits
+        self.are_limited = limits.are_on
         self._proxies, self._unknown_proxies = proxies, unknown_proxies
         self.tells_visitors = tells_visitors
+
+    def of_peer(self, address: str) -> CountingClient:
+        """The client of a connection, if headers say nothing else."""
+        return CountingClient(self._limits.client_key(address))
+
+    def of_caller(self, caller: Caller) -> CountingClient:
+        agent = caller.agent.encode("latin-1", errors="replace")
+        return self[caller.address, b"", agent, caller.purpose]
 
     def forget_others_than(self, day: int) -> None:
         """Forget the clients of a past day."""
@@ -111,7 +121,7 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         self._unknown_proxies.asked(peer, forwarded, agent)
         if address := self._limits.lone_address(forwarded):
             # As nearly always behind a proxy.
-            key = address if self._limits.are_on else ""
+            key = address if self.are_limited else ""
         else:
             address = self._proxies.behind(peer, forwarded) if forwarded else peer
             key = self._limits.client_key(address)

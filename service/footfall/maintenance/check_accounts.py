@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ..accounts.rules.ban_list import kind_of
 from ..accounts.rules.mails import canonical, is_canonically
+from ..accounts.store import codec
 from ..accounts.store.bans import VERSION
-from ..comments.store import codec
 from ..comments.store.closings import is_rule
 from ..ids import SHORT
 from ..model import Account, Ban, Credentials

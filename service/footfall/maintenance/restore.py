@@ -24,16 +24,17 @@ from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
 
 from ..accounts.rules.mails import canonical
+from ..accounts.store import codec as account_codec
 from ..accounts.store.bans import VERSION
 from ..comments.store import codec
 from ..comments.store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from ..comments.store.status import status_in
+from ..data.store import FORMAT
 from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
 from ..ids import digest
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store.store import FORMAT
 from . import view_lines
 from .archive import Damaged, Line, Totals, lines
 from .backup import pages
@@ -309,14 +310,14 @@ async def _index(data: DataSet) -> tuple[int, int]:
 
 def _known_by(keys: Keys, secrets: Mapping[str, str]) -> Iterator[Sequence[object]]:
     for id, body in secrets.items():
-        for service, name in codec.credentials(body.encode()).identities.items():
+        for service, name in account_codec.credentials(body.encode()).identities.items():
             yield "HSET", keys.account("identities"), f"{service} {name}", id
 
 
 def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Sequence[object]]:
     """Accounts, and their indexes."""
     yield "HSET", keys.accounts, *chain(*accounts.items())
-    stored = [codec.account(id, body.encode()) for id, body in accounts.items()]
+    stored = [account_codec.account(id, body.encode()) for id, body in accounts.items()]
     for account in stored:
         yield "HSET", keys.account("mails"), canonical(account.mail), account.id
         yield "ZADD", keys.account("ids"), 0, account.id

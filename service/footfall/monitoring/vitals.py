@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ..data.backups import Backups, LastBackup
 from ..driver.replies import ErrorReply
 from ..driver.roles import AWAY, ROLES
 from ..errors import StoreUnavailable
 from ..site import Site
-from ..store.backups import Backups, LastBackup
 
 T = TypeVar("T")
 NEVER = LastBackup(0, 0, 0, "")

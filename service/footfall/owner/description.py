@@ -306,5 +306,5 @@ class Description:
 
 
 def description_route(site: Site, operations: Operations, version: str) -> BaseRoute:
-    made = Description(ParseContext.of(site), operations, version)
+    made = Description(site.served.context, operations, version)
     return Route("/openapi.json", Page(made, "static"))

@@ -49,7 +49,7 @@ def answering(
     with ExitStack() as stack:
         app = create_app(settings, site, health, is_traced=mode.is_traced)
         protocol = protocol_of(
-            site, policy_of(settings), operations(settings.compat), is_fast=mode.is_fast
+            site.served, policy_of(settings), operations(settings.compat), is_fast=mode.is_fast
         )
         if mode.is_traced:
             # Imported here, because OpenTelemetry is optional.

@@ -4,9 +4,9 @@ import socket
 
 from .. import __version__
 from ..config import Settings
+from ..data.size import Size
 from ..driver.safety import Safety
 from ..plurals import number_of
-from ..store.size import Size
 from ..stores import durability_of
 from ..telemetry.logs import announce
 from .listener import name_of

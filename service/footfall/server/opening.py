@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 from ..config import Settings
+from ..data.store import Store
 from ..driver import private_aof
 from ..driver.loading import Loading
 from ..driver.replies import ErrorReply, sentence
@@ -13,7 +14,6 @@ from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
 from ..plurals import number_of
 from ..process.process import Process
-from ..store.store import Store
 
 log = logging.getLogger(__name__)
 

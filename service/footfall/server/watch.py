@@ -4,7 +4,8 @@ import asyncio
 import logging
 from random import uniform
 
-from ..comments.rules import banning, refresh
+from ..accounts.rules import banning
+from ..comments.rules import refresh
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..limits.floods import ADVICE, Floods
@@ -41,7 +42,7 @@ async def keep_watching(site: Site) -> None:
             if site.process.metrics.is_first:
                 await tell_floods(site.data.floods, site.process.clock())
             await refresh.resume(site.comments)
-            await banning.tidy(site.comments)
+            await banning.tidy(site.accounts)
             outage.ends()
         except StoreUnavailable:
             # Connections log outages, and /readyz reports them.

@@ -1,11 +1,13 @@
-"""What decides how a site's requests are read."""
+"""What the table needs of a site, whatever nouns the site has."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from ..model import Caller, Viewer
 from ..outside.providers import Providers
-from ..site import Site
+from ..permissions import AccountRules
+from ..process.process import Process
 from ..site_settings import SiteSettings
 
 
@@ -18,6 +20,8 @@ class Days(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ParseContext:
+    """What decides how a site's requests are read."""
+
     settings: SiteSettings
     # The path by which a page is counted, of the one that a client sent.
     page_of: Callable[[str], str]
@@ -26,12 +30,42 @@ class ParseContext:
     providers: Providers
     days: Days
 
-    @classmethod
-    def of(cls, site: Site) -> "ParseContext":
-        return cls(
-            site.settings,
-            site.counting.page_of,
-            site.process.clock,
-            site.accounts.providers,
-            site.statistics.reports,
-        )
+
+class Clients(Protocol):
+    """Makes out who changes counters, for `FastRequest.send`: by (peer's address, X-Forwarded-For
+    if it is a proxy's, user agent, purpose)."""
+
+    @property
+    def are_limited(self) -> bool: ...
+
+    # Are they distinguished by headers of their browsers?
+    @property
+    def tells_visitors(self) -> bool: ...
+
+    def __getitem__(self, asked: tuple[str, bytes, bytes, bytes], /) -> Any: ...
+
+    def of_peer(self, address: str) -> Any:
+        """The client of a connection, if headers say nothing else."""
+
+    def of_caller(self, caller: Caller) -> Any: ...
+
+
+class UnknownProxies(Protocol):
+    """Notes whom neighbours name, to detect proxies that are not trusted."""
+
+    def asked(self, peer: str, forwarded: bytes, agent: bytes) -> None: ...
+    def refused(self, peer: str, forwarded: bytes) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A site, as requests see it."""
+
+    process: Process
+    context: ParseContext
+    rules: AccountRules
+    viewer_of: Callable[[str], Awaitable[Viewer]]
+    clients: Clients
+    unknown_proxies: UnknownProxies
+    # What an operation's function gets as its first argument.
+    noun_of: Callable[[Callable[..., Any]], Any]

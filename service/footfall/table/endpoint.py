@@ -13,7 +13,6 @@ from typing import Any
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from ..counting.clients import NO_CLIENT
 from ..errors import ServiceError, TooLong, Unreadable, WrongMethod
 from ..http.body import read_body
 from ..http.client import headers_of, names_page, purpose_of, service_url
@@ -24,11 +23,10 @@ from ..http.response import JSON_TYPE, NO_STORE, SANDBOX, Reply, Response, tagge
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
 from ..permissions import AccountRules
-from ..site import Site, noun_of
 from .answers import Answer, Answered, Streamed
-from .context import ParseContext
+from .context import ParseContext, Served
 from .dialects import Dialect, usual
-from .fast import FastRequest, answered, counting_client_of
+from .fast import FastRequest, answered
 from .fields import Reader
 from .prefixes import WALINE_PREFIXES, Prefix
 from .schemas import AnswerSchema
@@ -74,10 +72,6 @@ class Row:
     fast: Callable[[Any, Any], FastRequest | None] | None = None
     prefixes: Sequence[Prefix] = WALINE_PREFIXES
 
-    def __post_init__(self) -> None:
-        for handler in filter(None, (self.run, self.fast)):
-            noun_of(handler)
-
     def parse(
         self,
         request: RawRequest,
@@ -106,8 +100,8 @@ class Row:
         """Its path, with these names alone in braces."""
         return compile_path(self.path)[1]
 
-    def fast_request(self, site: Site, parsed: Any) -> FastRequest | None:
-        fast = self.fast(noun_of(self.fast)(site), parsed) if self.fast else None
+    def fast_request(self, site: Served, parsed: Any) -> FastRequest | None:
+        fast = self.fast(site.noun_of(self.fast), parsed) if self.fast else None
         is_change = fast is not None and fast.is_change
         assert not is_change or self.method not in READING or self.is_unsafe, f"{self.route} counts"
         return fast
@@ -148,14 +142,13 @@ class Resource:
     def __init__(
         self,
         rows: Mapping[str, Sequence[Row]],
-        site: Site,
+        site: Served,
         policy: Policy,
         dialect: Dialect,
         instead: str | None = None,
     ) -> None:
         self._rows = rows
         self._site = site
-        self._context = ParseContext.of(site)
         self._policy = policy
         self._dialect = dialect
         self._instead = instead
@@ -196,7 +189,7 @@ class Resource:
         proxies, (peer, _) = self._policy.proxies, scope.get("client") or ("", 0)
         address = proxies.address_of((peer, 0), headers)
         named, agent = headers.get(proxies.header, b""), headers.get(b"user-agent", b"")
-        self._site.counting.unknown_proxies.asked(peer, named, agent)
+        self._site.unknown_proxies.asked(peer, named, agent)
         return Caller(
             viewer,
             address,
@@ -220,8 +213,8 @@ class Resource:
         method = scope["method"]
         dialect, policy = self._dialect, self._policy
         token = dialect.token(scope, headers, policy)
-        viewer = await self._site.accounts.viewer_of(token) if token else PUBLIC
-        length = self._site.comments.rules.comment_length
+        viewer = await self._site.viewer_of(token) if token else PUBLIC
+        length = self._site.context.settings.comment_length
         body = (
             pieces(receive)
             if row.is_upload
@@ -231,7 +224,7 @@ class Resource:
         id = str(query.get("id") or variables.get("id", "")).removesuffix(".html")
         server_url = partial(service_url, scope, policy)
         asked = RawRequest(query, dialect, body, id, headers, variables, server_url)
-        parsed = row.parse(asked, self._context, self._site.accounts.rules, viewer)
+        parsed = row.parse(asked, self._site.context, self._site.rules, viewer)
         if method == "HEAD" and row.is_unsafe:
             return Response(200, b"", type=row.answer.type, stream=_unknown())
         data = await self._run(row, parsed, self._caller(scope, headers, viewer, language))
@@ -251,10 +244,10 @@ class Resource:
         if row.run is None or caller.viewer.account is None:
             fast = row.fast_request(site, parsed)
             if fast:
-                client = counting_client_of(site.counting, caller) if fast.is_change else NO_CLIENT
+                client = site.clients.of_caller(caller) if fast.is_change else None
                 return await answered(fast, client, caller)
         assert row.run is not None, f"{row.route} has nothing that answers this request"
-        return await row.run(noun_of(row.run)(site), parsed, caller)
+        return await row.run(site.noun_of(row.run), parsed, caller)
 
     def _row(self, method: str, path: str, type: object) -> Row:
         if not self._rows:

@@ -5,17 +5,15 @@ ASGI (fast_cycle.py), which costs several times the work itself; an endpoint awa
 callbacks (`answered`). So the rule of an operation exists once, whichever way its requests come.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
 from ..callbacks import awaited
-from ..counting.clients import CountingClient
-from ..counting.rules import Counting
 from ..http.connection import FirstLines
 from ..http.response import Reply, Response
 from ..limits.clients import PoolClient, pool_client_of
-from ..model import NO_ORIGIN, Caller, Origin
+from ..model import Caller
 from ..telemetry.metrics import Route
 from .answers import Answered
 
@@ -64,9 +62,9 @@ class FastRequest:
     def __init__(self, answer: Answering) -> None:
         self.answer = answer
 
-    def send(self, client: CountingClient, done: Done) -> None:
-        """Query Redis with the next batch, for this client if it is a change. This default sends
-        nothing, for operations of several round trips."""
+    def send(self, client: Any, done: Done) -> None:
+        """Query Redis with the next batch, for this client (context.Clients) if it is a change.
+        This default sends nothing, for operations of several round trips."""
         done([])
 
     def kept_bytes(self, text_bytes: int) -> int:
@@ -76,67 +74,7 @@ class FastRequest:
         return 6 * text_bytes
 
 
-class CounterRead(FastRequest):
-    """Reads these counters, and answers their counts."""
-
-    __slots__ = ("_counting", "_kept_bytes", "_read")
-
-    takes_turns = False
-
-    def __init__(
-        self, counting: Counting, names: Sequence[str], answer: Answering, *, kept_bytes: int = 0
-    ) -> None:
-        """`kept_bytes`: memory that `answer` keeps for this request alone."""
-        super().__init__(answer)
-        self._counting = counting
-        self._read = counting.counters.reading(names)
-        self._kept_bytes = kept_bytes
-
-    def send(self, client: CountingClient, done: Done) -> None:
-        self._counting.counters.fetch(self._read, done)
-
-    def kept_bytes(self, text_bytes: int) -> int:
-        return self._read.kept_bytes + self._kept_bytes
-
-
-class CounterChange(FastRequest):
-    """Makes these (path, type, delta) changes with the public's permissions, and returns the new
-    counts."""
-
-    __slots__ = ("_change", "_counting", "_kept_bytes")
-
-    is_change = True
-    takes_turns = False
-
-    def __init__(
-        self,
-        counting: Counting,
-        changes: Sequence[tuple[str, str, int]],
-        answer: Answering,
-        origin: Origin = NO_ORIGIN,
-        *,
-        kept_bytes: int = 0,
-    ) -> None:
-        """`kept_bytes`: memory that `answer` keeps for this request alone."""
-        super().__init__(answer)
-        self._counting = counting
-        self._change = counting.counters.change(changes, origin)
-        self._kept_bytes = kept_bytes
-
-    def send(self, client: CountingClient, done: Done) -> None:
-        self._counting.change(self._change, client, done)
-
-    def kept_bytes(self, text_bytes: int) -> int:
-        return self._change.kept_bytes + self._kept_bytes
-
-
-def counting_client_of(counting: Counting, caller: Caller) -> CountingClient:
-    """The client of a change outside the fast path."""
-    agent = caller.agent.encode("latin-1", errors="replace")
-    return counting.clients[caller.address, b"", agent, caller.purpose]
-
-
-async def answered(request: FastRequest, client: CountingClient, caller: Caller) -> Answered:
+async def answered(request: FastRequest, client: Any, caller: Caller) -> Answered:
     """The answer, for an endpoint. Raises the operation's errors."""
     answer = request.answer(await awaited(partial(request.send, client)))
     finished: Answered = await answer(pool_client_of(caller)) if callable(answer) else answer

@@ -9,7 +9,6 @@ import logging
 from time import monotonic
 from typing import Any, ClassVar
 
-from ..counting.clients import Clients, CountingClient
 from ..errors import ServiceError, TooMany
 from ..http.client import Headers
 from ..http.policy import Policy
@@ -18,8 +17,8 @@ from ..http.response import Reply, Response, answer_of, lines, tagged
 from ..limits.clients import PoolClient, pool_client_of
 from ..limits.pool import Shares
 from ..model import Caller
-from ..site import Site
 from ..telemetry.logs import SlowLog, named_request
+from .context import Clients, Served
 from .fast import FastRequest
 from .fast_requests import FastRequests
 from .operations import Operations
@@ -44,7 +43,7 @@ class FastCycle:
     It answers one request after the other; requests that are pipelined have a cycle each.
     """
 
-    site: ClassVar[Site]
+    site: ClassVar[Served]
     clients: ClassVar[Clients]
     slow: ClassVar[SlowLog]
 
@@ -74,15 +73,14 @@ class FastCycle:
         self.connection = connection
         peer = connection.client[0] if connection.client else ""
         self._peer = peer
-        limits = self.site.counting.limits
         # True if headers of the browser are part of the client's identity.
         self._tells = self.clients.tells_visitors
         # True if the peer may name another client.
         proxies = connection.policy.proxies
-        self._may_forward = (limits.are_on or self._tells) and peer in proxies
+        self._may_forward = (self.clients.are_limited or self._tells) and peer in proxies
         self._header = proxies.header
         # Who else it is.
-        self._peer_client = CountingClient(limits.client_key(peer))
+        self._peer_client = self.clients.of_peer(peer)
         self._forwarded = b""
         self.keep_alive = self.response_complete = True
 
@@ -165,7 +163,7 @@ class FastCycle:
         if isinstance(error, ServiceError) and error.limit:
             process.refusals.note(self._address(), error.limit)
         if isinstance(error, TooMany) and not self._may_forward and self._forwarded:
-            self.site.counting.unknown_proxies.refused(self._peer, self._forwarded)
+            self.site.unknown_proxies.refused(self._peer, self._forwarded)
         try:
             with named_request(self._id):
                 return self.request.operation.refuse(error, self.request.language)
@@ -217,7 +215,7 @@ class FastCycle:
 
 
 def protocol_of(
-    site: Site,
+    site: Served,
     policy: Policy,
     operations: Operations,
     *,
@@ -231,7 +229,7 @@ def protocol_of(
     own = {
         "__slots__": (),
         "site": site,
-        "clients": site.counting.clients,
+        "clients": site.clients,
         "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
     }
     values = {

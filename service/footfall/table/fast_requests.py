@@ -12,9 +12,8 @@ from ..http.body import parse_json
 from ..http.connection import FirstLines
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.response import Headers, Reply, Response, failed
-from ..site import Site
 from ..telemetry.metrics import Route
-from .context import ParseContext
+from .context import Served
 from .dialects import Dialect
 from .endpoint import Row, reply_of, whole
 from .fast import FastRequest
@@ -64,9 +63,8 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
     A cache: when it is full all of it is dropped, since to find the oldest costs at every hit.
     """
 
-    def __init__(self, site: Site, operations: Operations, *, is_on: bool = True) -> None:
+    def __init__(self, site: Served, operations: Operations, *, is_on: bool = True) -> None:
         self._site = site
-        self._context = ParseContext.of(site)
         self._paths = FastPaths(operations) if is_on else None
         self._operations: dict[tuple[int, int], FastOperation] = {}
         self._bytes = 0
@@ -105,7 +103,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
             # Without a body it has its query's fields.
             fields = values
         request = RawRequest(values, dialect, fields, variables=variables)
-        parsed = row.parse(request, self._context, self._site.accounts.rules)
+        parsed = row.parse(request, self._site.context, self._site.rules)
         fast = row.fast_request(self._site, parsed)
         if fast is None:
             return None

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ..accounts.store import codec as account_codec
 from ..accounts.store.accounts import AccountStore
 from ..comments.store import codec
 from ..comments.store.status import status_in
@@ -93,7 +94,7 @@ class Export:
     async def users(self) -> AsyncIterator[Record]:
         async for pairs in walked_hash(self._data.redis, self._data.keys.accounts):
             for id, body in pairs:
-                account = codec.account(id.decode(), body)
+                account = account_codec.account(id.decode(), body)
                 yield _user(account) | (await self._secrets(account.id))
 
     async def _secrets(self, id: str) -> Record:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 
+from ..hosts import source_of
 from ..http.params import MAX_PATH
 from ..markup import is_safe_url
 from ..statistics.agents import OTHER_BOT, PEOPLE, PREFETCH, WEBDRIVER
 from ..statistics.calendar import LEAST_MS, MOST_MS
-from ..statistics.sources import source_of
 from .access_log import log_source
 from .page_views import NO_PATH, ViewReport
 from .past_log import NumberedView, PastLog, PastView

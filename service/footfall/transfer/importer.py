@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 import orjson
 
 from ..comments.noun import Comments
+from ..data.imports import Imports, Way
 from ..errors import BadRequest, Unavailable
-from ..store.imports import Imports, Way
 from .archives import members
 from .formats import Unknown, chosen
 from .importing import Import, run

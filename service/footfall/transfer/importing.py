@@ -10,9 +10,9 @@ from typing import Literal
 
 from ..comments.noun import Comments
 from ..counters import counter_of
+from ..data.imports import Imports, Way
 from ..ids import digest
 from ..model import NO_VIEWS, OnProgress
-from ..store.imports import Imports, Way
 from . import checks
 from .checks import DAY_MS
 from .formats import Format

@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from ..hosts import host_name
 from ..http.params import MAX_PATH
 from ..markup import is_safe_url
-from ..statistics.sources import host_name
 from .access_log import LogRow, read
 from .source import Source
 

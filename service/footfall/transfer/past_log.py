@@ -7,9 +7,9 @@ from itertools import chain
 from secrets import token_bytes
 from typing import NamedTuple
 
+from ..hosts import source_of
 from ..ids import digest
 from ..statistics.agents import PEOPLE, class_of
-from ..statistics.sources import source_of
 from ..statistics.visitors import MAX_SALT_BYTES, agent_part, number_of, salted, sender_of
 from .access_log import LogRow, first_rows, in_order, log_source
 from .page_views import ViewReport, page_views

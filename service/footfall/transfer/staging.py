@@ -11,7 +11,7 @@ from typing import Literal
 import orjson
 
 from ..counters import MAX_COUNT
-from ..store.imports import Way
+from ..data.imports import Way
 from .report import ImportReport
 from .rows import AccountRow, CommentRow, Kind
 

@@ -18,11 +18,11 @@ from ..comments.rules.comments import with_author
 from ..comments.store.deletions import SWEEPER
 from ..comments.store.outcomes import IdTaken
 from ..counting.rules import Counting
+from ..data.imports import Imports, Merged, Way
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..ids import SHORT, created_ms, digest, fixed, is_id, is_short, low_bits
 from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status
 from ..process.renderer import RenderedText
-from ..store.imports import Imports, Merged, Way
 from .report import ImportReport
 from .rows import AccountRow, CommentRow, Refusal
 from .staging import Staging

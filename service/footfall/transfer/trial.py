@@ -6,7 +6,7 @@ from ..accounts.rules.mails import canonical
 from ..accounts.store.accounts import AccountStore
 from ..comments.noun import Comments
 from ..counting.rules import Counting
-from ..store.imports import Imports, Merged, Way
+from ..data.imports import Imports, Merged, Way
 from .report import ImportReport
 from .staging import Staging
 from .storing import IMPORT_STEP_COMMENTS, MAIL_IS_USED, Offload, account_id, batches_of, digest_of

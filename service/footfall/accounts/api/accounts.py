@@ -6,13 +6,7 @@ The names of fields are Waline's. What a request may not set is not read.
 from dataclasses import dataclass, replace
 from typing import cast
 
-import orjson
-
-from ...comments.api.comments import captcha_fields, captcha_token
-from ...comments.noun import Comments
-from ...comments.rules import banning
-from ...comments.rules.ranking import ranking
-from ...errors import BadRequest, Denied, UserExists
+from ...errors import Denied, UserExists
 from ...http.params import (
     MAX_CAPTCHA,
     MAX_ID,
@@ -23,8 +17,8 @@ from ...http.params import (
     RawRequest,
 )
 from ...markup import safe_link
-from ...model import PUBLIC, ROLES, Account, Caller, Credentials, Role
-from ...render.view import DisplayOptions, View
+from ...model import ROLES, Account, Caller, Credentials, Role
+from ...render.view import DisplayOptions
 from ...table import schemas
 from ...table.answers import Data, JsonObject
 from ...table.context import ParseContext
@@ -33,13 +27,14 @@ from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integ
 from ...table.names import Name
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
 from ..noun import Accounts
-from ..rules import accounts, attempts, mail_change, reauthentication, registration
-from ..rules.accounts import Changes
+from ..rules import attempts, banning, mail_change, reauthentication, registration
 from ..rules.captcha import Proof
+from ..rules.changes import Changes, created_at, edit_account
 from ..rules.mails import canonical, is_mail
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS, TOO_SHORT
 from ..rules.reauthentication import OwnerProof
 from ..rules.registration import Applicant
+from .captcha_fields import captcha_fields, captcha_token
 from .session import PROOF, described, proof_of
 
 # Waline's message for an invalid email.
@@ -47,8 +42,6 @@ NO_MAIL = "email need an email under your options"
 NO_LINK = "url and avatar need an address of the web, with http:// or https://"
 MAX_LABEL = 32
 DEFAULT_SIZE = 10
-# Authors in the public ranking.
-DEFAULT_RANKED, MAX_RANKED = 20, 50
 
 
 def _judge_mail(mail: str, context: ParseContext) -> str:
@@ -165,7 +158,7 @@ EDIT = Fields(
 )
 
 
-async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject | str:
+async def edit(accounts: Accounts, parsed: Edit, caller: Caller) -> JsonObject | str:
     """Edit your own account, or as an administrator any account, with its label and role."""
     account = caller.viewer.account
     assert account is not None
@@ -178,29 +171,25 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
-        await reauthentication.require_for(comments, id, changes, role, parsed.proof, caller)
+        await reauthentication.require_for(accounts, id, changes, role, parsed.proof, caller)
         if not caller.viewer.is_administrator:
-            await attempts.edit(comments.accounts.buckets, caller)
+            await attempts.edit(accounts.buckets, caller)
         is_own = id == account.id
-        if (
-            is_own
-            and changes.mail
-            and await mail_change.is_needed(comments.accounts, id, changes.mail)
-        ):
-            await mail_change.require_turn(comments.accounts, changes.mail, caller)
+        if is_own and changes.mail and await mail_change.is_needed(accounts, id, changes.mail):
+            await mail_change.require_turn(accounts, changes.mail, caller)
             changes, asked = replace(changes, mail=None), changes.mail
         if role:
-            await banning.give_role(comments, id, role, caller, changes)
+            await banning.give_role(accounts, id, role, caller, changes)
         else:
             session = caller.viewer.session if is_own else ""
-            await accounts.edit(comments, id, changes, session)
+            await edit_account(accounts, id, changes, session)
     except UserExists:
         # Waline does not reveal whose email it is either.
         raise Denied() from None
     if not asked:
         return ""
     # After the rest: a new password ends the links of the old one.
-    await mail_change.begin(comments.accounts, account, asked, caller)
+    await mail_change.begin(accounts, account, asked, caller)
     return {"verify": True}
 
 
@@ -211,38 +200,37 @@ def _id(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
 BAN = Fields(_id, id="The account", needs_id=True)
 
 
-async def ban(comments: Comments, id: str, caller: Caller) -> str:
+async def ban(accounts: Accounts, id: str, caller: Caller) -> str:
     """Ban an account, or remove one whose email was never verified."""
     account = caller.viewer.account
     assert account is not None
     if id == account.id:
         raise Denied()
-    stored = await comments.accounts.store.by_id(id)
+    stored = await accounts.store.by_id(id)
     if stored is None:
         raise Denied()
     if stored.account.role == "unverified":
-        await banning.remove(comments, id, caller)
+        await banning.remove(accounts, id, caller)
     else:
-        await banning.give_role(comments, id, "banned", caller)
+        await banning.give_role(accounts, id, "banned", caller)
     return ""
 
 
 @dataclass(frozen=True, slots=True)
-class List:
-    """So many accounts, or the one with this email, for administrators; for others the authors of
-    most comments."""
+class Listing:
+    """A page of accounts, or the one with this email."""
 
     page: int
     size: int
     mail: str
 
     @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Listing":
         return cls(values["page"], values["pageSize"], values["email"])
 
 
-LIST = Fields(
-    List.of,
+LISTING = Fields(
+    Listing.of,
     (
         Integer("page", "Which part, for administrators", 1, MAX_PAGE),
         Integer("pageSize", "How many; of the ranking 50 at most", 0, MAX_PAGE_SIZE),
@@ -252,23 +240,22 @@ LIST = Fields(
 )
 
 
-async def list_(comments: Comments, parsed: List, caller: Caller) -> Data:
-    if not caller.viewer.is_administrator:
-        return await _ranking(comments, parsed)
+async def list_accounts(accounts: Accounts, parsed: Listing) -> Data:
+    """For administrators."""
     if parsed.mail:
-        stored = await comments.accounts.store.by_mail(canonical(parsed.mail))
-        return _row(comments.display, stored.account, stored.credentials) if stored else ""
+        stored = await accounts.store.by_mail(canonical(parsed.mail))
+        return _row(accounts.display, stored.account, stored.credentials) if stored else ""
     size = parsed.size or DEFAULT_SIZE
     first = (parsed.page - 1) * size
-    total, found = await comments.accounts.store.listed(first, size, is_newest_first=True)
+    total, found = await accounts.store.listed(first, size, is_newest_first=True)
     ids = [account.id for account in found]
-    secrets = await comments.accounts.store.credentials(ids) if ids else []
+    secrets = await accounts.store.credentials(ids) if ids else []
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),
         "pageSize": size,
         "data": [
-            _row(comments.display, account, credentials)
+            _row(accounts.display, account, credentials)
             for account, credentials in zip(found, secrets, strict=True)
         ],
     }
@@ -276,32 +263,15 @@ async def list_(comments: Comments, parsed: List, caller: Caller) -> Data:
 
 def _row(display: DisplayOptions, account: Account, credentials: Credentials) -> dict[str, object]:
     shown = described(display, account) | {"2fa": "on" if credentials.totp else None}
-    if created := accounts.created_at(account):
+    if created := created_at(account):
         shown["createdAt"] = created
     return shown
-
-
-async def _ranking(comments: Comments, parsed: List) -> list[dict[str, object]]:
-    size = parsed.size or DEFAULT_RANKED
-    if size > MAX_RANKED:
-        raise BadRequest({"pageSize": "pageSize need an integer under your options"})
-    numbers, newest, live = await ranking(comments, size)
-    faces = map(orjson.loads, View(PUBLIC, comments.display).elsewhere(newest, live))
-    return [
-        {
-            "count": number,
-            **({"level": comments.display.level(number)} if comments.display.levels else {}),
-            **{name: face[name] or "" for name in ("nick", "link", "avatar")},
-        }
-        for number, face in zip(numbers, faces, strict=True)
-    ]
 
 
 ROWS = (
     Row(
         "user_challenge", "GET", "/user/challenge", NO_FIELDS, ANYBODY, schemas.CHALLENGE, challenge
     ),
-    Row("user_list", "GET", "/user", LIST, ANYBODY, schemas.USERS, list_),
     Row("user_register", "POST", "/user", APPLICANT, ANYBODY, schemas.REGISTERED, register),
     Row("user_edit", "PUT", "/user", EDIT, MEMBER, schemas.REGISTERED, edit),
     Row("user_ban", "DELETE", "/user", BAN, QUIET_ADMINISTRATOR, schemas.DONE, ban),

@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from ...comments.noun import Comments
-from ...comments.rules import banning
-from ...comments.rules.banning import MAX_REASON
 from ...errors import BadRequest
 from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import Ban, Caller, Catch, iso
@@ -16,7 +13,9 @@ from ...table.fields import Fields, FieldValues, Flag, Given, Integer, Text
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import MODERATOR
 from ..noun import Accounts
+from ..rules import banning
 from ..rules.ban_list import kind_of
+from ..rules.banning import MAX_REASON
 
 MAX_UNTIL = 32
 
@@ -62,17 +61,17 @@ NEW_BAN = Fields(
 )
 
 
-async def add(comments: Comments, parsed: NewBan, caller: Caller) -> JsonObject:
+async def add(accounts: Accounts, parsed: NewBan, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyBans and LastAdministrator."""
     ban, _ = await banning.ban(
-        comments,
+        accounts,
         parsed.value,
         caller,
         until_ms=parsed.until_ms,
         reason=parsed.reason,
         is_meant=parsed.is_meant,
     )
-    (catch,) = await comments.accounts.bans.store.caught([ban.value])
+    (catch,) = await accounts.bans.store.caught([ban.value])
     return described(ban, catch)
 
 
@@ -138,9 +137,9 @@ VALUE = Fields(
 )
 
 
-async def lift(comments: Comments, value: str, caller: Caller) -> JsonObject:
+async def lift(accounts: Accounts, value: str, caller: Caller) -> JsonObject:
     """Whether there was such a ban."""
-    return {"lifted": await banning.lift(comments, value, caller)}
+    return {"lifted": await banning.lift(accounts, value, caller)}
 
 
 BANS_ANSWER = AnswerSchema(page_of(ref("Ban")))

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import cast
 
-from ...comments.noun import Comments
 from ...http.params import MAX_NICK, RawRequest
 from ...markup import shown_name
 from ...model import Caller, Role
@@ -15,6 +14,7 @@ from ...table.names import Name
 from ...table.prefixes import UI
 from ...table.schemas import FLAG, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
+from ..noun import Accounts
 from ..rules import invitations, reauthentication
 from ..rules.reauthentication import OwnerProof
 from .accounts import NEEDED_MAIL
@@ -49,17 +49,17 @@ INVITATION = Fields(
 )
 
 
-async def invite(comments: Comments, parsed: Invitation, caller: Caller) -> JsonObject:
+async def invite(accounts: Accounts, parsed: Invitation, caller: Caller) -> JsonObject:
     """Raises UserExists, TooManyAttempts, Busy, and the errors of a proof."""
-    accounts = comments.accounts
+    accounts = accounts
     if parsed.role != "guest":
-        await reauthentication.require(comments, parsed.proof, caller)
+        await reauthentication.require(accounts, parsed.proof, caller)
     account, link = await invitations.invite(
         accounts, parsed.mail, parsed.nick, parsed.role, caller
     )
     assert caller.viewer.account is not None
     inviter = caller.viewer.account.id
-    await comments.log.add(by=inviter, did="invite", id=account.id, was="", now=account.role)
+    await accounts.log.add(by=inviter, did="invite", id=account.id, was="", now=account.role)
     return {"link": link, "type": account.role, "isMailed": accounts.mails.are_sent}
 
 

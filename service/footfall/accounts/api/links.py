@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ...comments.noun import Comments
 from ...errors import Denied
 from ...http.fetch_metadata import require_navigation
 from ...http.params import RawRequest
@@ -58,12 +57,12 @@ LOST_PASSWORD = Shapes(
 )
 
 
-async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> str:
+async def lost_password(accounts: Accounts, parsed: LostPassword, caller: Caller) -> str:
     """Where no emails are sent, an administrator makes a link by command."""
     if parsed.token:
-        await links.set_password(comments, parsed.token, parsed.password, caller)
-    elif comments.accounts.mails.are_sent:
-        await links.forgotten(comments.accounts, parsed.mail, caller)
+        await links.set_password(accounts, parsed.token, parsed.password, caller)
+    elif accounts.mails.are_sent:
+        await links.forgotten(accounts, parsed.mail, caller)
     else:
         raise Denied()
     return ""
@@ -112,14 +111,14 @@ CONFIRMATION = Fields(
 )
 
 
-async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> str:
+async def confirm(accounts: Accounts, parsed: Confirmation, caller: Caller) -> str:
     """Use up the link in an email; which account it is for, the link knows."""
     # The token of a link for an account names it.
     if "." in parsed.token:
-        await mail_change.confirm(comments, parsed.token, parsed.password, caller)
+        await mail_change.confirm(accounts, parsed.token, parsed.password, caller)
     else:
         token, password = parsed.token, parsed.password
-        await registration.confirm(comments.accounts, token, password, caller, parsed.nick)
+        await registration.confirm(accounts, token, password, caller, parsed.nick)
     return ""
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from ...comments.noun import Comments
 from ...errors import BadRequest, FlowExpired, ServiceError
 from ...http.fetch_metadata import require_navigation
 from ...http.params import MAX_LINK, Form, RawRequest
@@ -24,6 +23,7 @@ from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Text
 from ...table.schemas import TEXT, AnswerSchema, object_of
 from ...table.who import ANYBODY, MEMBER
+from ..noun import Accounts
 from ..rules import identities
 from ..rules.reauthentication import OwnerProof
 from .flow_cookie import cookie, kept
@@ -106,46 +106,42 @@ STEP = Fields(
 ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
 
 
-async def oauth(comments: Comments, parsed: Step, caller: Caller) -> Response:
+async def oauth(accounts: Accounts, parsed: Step, caller: Caller) -> Response:
     """Redirect to the other service, or back from it. A logged-in caller adds it to their
     account."""
-    targets = comments.accounts.providers.targets
+    targets = accounts.providers.targets
     target = ""
     try:
         if not parsed.answer:
             # No address has a password in it: this adds only if the login itself is proof.
             adds = OwnerProof() if caller.viewer.account else None
             address, state = await identities.begin(
-                comments, parsed.name, parsed.redirect, caller, adds=adds
+                accounts, parsed.name, parsed.redirect, caller, adds=adds
             )
             return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
         if not hmac.compare_digest(parsed.kept.encode(), parsed.state.encode()):
             raise FlowExpired()
-        flow = await identities.take(comments.accounts.store, parsed.state)
+        flow = await identities.take(accounts.store, parsed.state)
         target = flow.target
-        arrival = await identities.arrive(comments, flow, parsed.answer, caller)
+        arrival = await identities.arrive(accounts, flow, parsed.answer, caller)
         seconds = identities.TICKET_SECONDS if arrival.proof else 0
         line = cookie(targets, arrival.proof, seconds)
         return _sent(_end(targets, target, arrival), line)
     except ServiceError as error:
-        if (
-            not parsed.wants_page
-            or not comments.accounts.providers.is_any
-            or isinstance(error, BadRequest)
-        ):
+        if not parsed.wants_page or not accounts.providers.is_any or isinstance(error, BadRequest):
             raise
         # A person sees this: our page shows the error as text.
-        comments.process.metrics.refused.add(type(error).__name__)
+        accounts.process.metrics.refused.add(type(error).__name__)
         page = target.partition("#")[0] if targets.is_own(target) else _page(targets, target)
         return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
 
 
-async def add(comments: Comments, parsed: Step, caller: Caller) -> Answer:
+async def add(accounts: Accounts, parsed: Step, caller: Caller) -> Answer:
     """Where a browser goes so that a service is added to the account that is logged in."""
     address, state = await identities.begin(
-        comments, parsed.name, parsed.redirect, caller, adds=parsed.proof
+        accounts, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
-    line = cookie(comments.accounts.providers.targets, state, identities.FLOW_SECONDS)
+    line = cookie(accounts.providers.targets, state, identities.FLOW_SECONDS)
     return Answer({"url": address}, headers=line)
 
 

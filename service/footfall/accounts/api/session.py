@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from ...comments.noun import Comments
 from ...errors import LoggedOut
 from ...http.csrf import device_cookie
 from ...http.fetch_metadata import require_no_part
@@ -18,7 +17,8 @@ from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, ONLY_TRUE, Fields, FieldValues, Given, Shapes, Text
 from ...table.who import ANYBODY, PERSON
 from ..noun import Accounts
-from ..rules import accounts, identities, log_ins, reauthentication, two_factor
+from ..rules import identities, log_ins, reauthentication, two_factor
+from ..rules.changes import ask_for_codes, new_step
 from ..rules.devices import KNOWN_SECONDS
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
 from ..rules.reauthentication import OwnerProof
@@ -46,14 +46,12 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
     }
 
 
-def profile(comments: Comments, account: Account, credentials: Credentials) -> dict[str, object]:
+def profile(accounts: Accounts, account: Account, credentials: Credentials) -> dict[str, object]:
     """An account as its owner sees it, with what other services know them by."""
-    by_others = {
-        name: credentials.identities.get(name) for name in comments.accounts.providers.known()
-    }
+    by_others = {name: credentials.identities.get(name) for name in accounts.providers.known()}
     # Waline sends the secret here; its clients test whether there is one.
     return (
-        described(comments.display, account)
+        described(accounts.display, account)
         | {"2fa": "on" if credentials.totp else None}
         | by_others
     )
@@ -70,13 +68,13 @@ def proof_of(values: FieldValues) -> OwnerProof:
     return OwnerProof(values["current_password"], values["current_code"])
 
 
-async def show(comments: Comments, parsed: None, caller: Caller) -> JsonObject:
+async def show(accounts: Accounts, parsed: None, caller: Caller) -> JsonObject:
     """Clients query this once per page load; an empty object means no login."""
     viewer = caller.viewer
-    stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
+    stored = await accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         return {}
-    return profile(comments, stored.account, stored.credentials)
+    return profile(accounts, stored.account, stored.credentials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +124,19 @@ LOG_IN = Fields(
 )
 
 
-async def log_in(comments: Comments, parsed: LogIn, caller: Caller) -> Answer:
+async def log_in(accounts: Accounts, parsed: LogIn, caller: Caller) -> Answer:
     if parsed.ticket:
         stored, token = await identities.redeem(
-            comments.accounts, parsed.ticket, parsed.proof, parsed.code, caller
+            accounts, parsed.ticket, parsed.proof, parsed.code, caller
         )
     else:
         stored, token = await log_ins.by_password(
-            comments.accounts,
-            parsed.mail,
-            parsed.password,
-            parsed.code,
-            caller,
-            device=parsed.device,
+            accounts, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device
         )
-    shown = profile(comments, stored.account, stored.credentials)
+    shown = profile(accounts, stored.account, stored.credentials)
     session = NewSession(
         token,
-        partial(comments.accounts.devices.cookie, stored.id, parsed.device),
+        partial(accounts.devices.cookie, stored.id, parsed.device),
         KNOWN_SECONDS,
         is_remembered=parsed.is_remembered,
         is_handed=parsed.is_handed,
@@ -239,12 +232,12 @@ NEW_SECOND_FACTOR = Fields(
 
 
 async def add_second_factor(
-    comments: Comments, parsed: NewSecondFactor, caller: Caller
+    accounts: Accounts, parsed: NewSecondFactor, caller: Caller
 ) -> Mapping[str, object]:
     """Recovery codes, which are shown this once."""
-    step = await accounts.new_step(comments.accounts, parsed.secret, parsed.code, caller)
-    await reauthentication.require(comments, parsed.proof, caller, of_second_factor=True)
-    return {"recovery": await accounts.add_second_factor(comments, parsed.secret, step, caller)}
+    step = await new_step(accounts, parsed.secret, parsed.code, caller)
+    await reauthentication.require(accounts, parsed.proof, caller, of_second_factor=True)
+    return {"recovery": await ask_for_codes(accounts, parsed.secret, step, caller)}
 
 
 async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> JsonObject:

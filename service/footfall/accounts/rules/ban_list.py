@@ -17,11 +17,11 @@ from functools import cached_property
 from urllib.parse import unquote
 
 from ...errors import Refused
+from ...hosts import host_name, source_of
 from ...model import Ban
 from ...netaddr import NetworkMap, network_text
 from ...patterns import Patterns, finds_everything
 from ...render.links import linked
-from ...statistics.sources import host_name, source_of
 from .mails import canonical, is_mail
 
 NOT_BANNABLE = (

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, replace
 
 import orjson
 
-from ...comments.noun import Comments
 from ...errors import (
     BadRequest,
     Busy,
@@ -38,8 +37,8 @@ from ...outside.providers import Flow
 from ..noun import Accounts
 from ..store.accounts import AccountStore, Changed, Link, StoredAccount
 from . import attempts, mail_change, reauthentication, registration, two_factor
-from .accounts import MAX_READINGS, After, changed
 from .attempts import attempt
+from .changes import MAX_READINGS, After, change_account
 from .mails import canonical, is_mail
 from .reauthentication import OwnerProof
 
@@ -65,14 +64,14 @@ class Arrival:
 
 
 async def begin(
-    comments: Comments, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
+    accounts: Accounts, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
 ) -> tuple[str, str]:
     """Where the browser goes to log in, and the state that it has to keep.
 
     `adds`: to the caller's account, with this as proof. Raises NotFound, BadRequest, Banned,
     Denied, TooManyAttempts, ProviderUnavailable, Busy, and what reauthentication.require does.
     """
-    providers = comments.accounts.providers
+    providers = accounts.providers
     if not providers.is_any:
         raise NotFound("Nobody logs in by another service here")
     target = providers.targets.resolve(redirect) if redirect else ""
@@ -86,19 +85,19 @@ async def begin(
         raise BadRequest(wrong)
     if adds and caller.viewer.account is None:
         raise Denied()
-    comments.accounts.bans.look()
-    await attempts.begin(comments.accounts.buckets, caller)
+    accounts.bans.look()
+    await attempts.begin(accounts.buckets, caller)
     if adds is not None:
-        await reauthentication.require(comments, adds, caller)
-    await comments.accounts.bans.require_none(caller)
+        await reauthentication.require(accounts, adds, caller)
+    await accounts.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
     session = caller.viewer.session if adds else ""
     flow = Flow(name, state, target, account, verifier, nonce, session)
-    async with comments.process.pools.log_ins.turn(pool_client_of(caller)):
+    async with accounts.process.pools.log_ins.turn(pool_client_of(caller)):
         address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
-    await comments.accounts.store.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
+    await accounts.store.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
     return address, state
 
 
@@ -111,7 +110,7 @@ async def take(accounts: AccountStore, state: str) -> Flow:
 
 
 async def arrive(
-    comments: Comments, flow: Flow, answer: Mapping[str, str], caller: Caller
+    accounts: Accounts, flow: Flow, answer: Mapping[str, str], caller: Caller
 ) -> Arrival:
     """The result of a flow whose browser has returned with this answer.
 
@@ -120,19 +119,19 @@ async def arrive(
     """
     if "error" in answer:
         raise NotProven()
-    async with comments.process.pools.log_ins.turn(pool_client_of(caller)):
-        identity = await comments.accounts.providers.identity(flow, answer)
+    async with accounts.process.pools.log_ins.turn(pool_client_of(caller)):
+        identity = await accounts.providers.identity(flow, answer)
     if flow.account:
-        await _add(comments, flow, identity)
+        await _add(accounts, flow, identity)
         return Arrival()
-    stored = await _account_of(comments, identity, caller)
+    stored = await _account_of(accounts, identity, caller)
     if stored.account.role not in MAY_LOG_IN:
         raise Denied()
     # It names its service; a ticket with another name is invalid.
     ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
     proof = secrets.token_urlsafe(24)
     lasts_ms = TICKET_SECONDS * 1000
-    await comments.accounts.store.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
+    await accounts.store.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
     return Arrival(ticket, proof, bool(stored.credentials.totp))
 
 
@@ -176,63 +175,59 @@ async def redeem(
     raise Unavailable()
 
 
-async def _account_of(comments: Comments, identity: Identity, caller: Caller) -> StoredAccount:
+async def _account_of(accounts: Accounts, identity: Identity, caller: Caller) -> StoredAccount:
     """The account with this identity; a new one, if there is none and REGISTRATION is open.
 
     Raises Banned, RegistrationClosed, WrongSetupCode, UserExists.
     """
-    stored = await comments.accounts.store.by_identity(identity.service, identity.id)
+    stored = await accounts.store.by_identity(identity.service, identity.id)
     if stored is None:
-        await comments.accounts.bans.require_none(caller, identity.mail)
+        await accounts.bans.require_none(caller, identity.mail)
         # It may be taken by the same person at the same moment.
         with suppress(IdentityTaken):
-            await _register(comments, identity, caller)
-        stored = await comments.accounts.store.by_identity(identity.service, identity.id)
+            await _register(accounts, identity, caller)
+        stored = await accounts.store.by_identity(identity.service, identity.id)
     if stored is None:
         raise Unavailable()
     return stored
 
 
-async def _register(comments: Comments, identity: Identity, caller: Caller) -> None:
+async def _register(accounts: Accounts, identity: Identity, caller: Caller) -> None:
     """Raises IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists."""
     nick = shown_name(identity.nick)[:MAX_NICK] or identity.service
     made = registration.new_account(
-        comments.process, nick, identity.mail, "guest", _link(identity.link)
+        accounts.process, nick, identity.mail, "guest", _link(identity.link)
     )
     shown = identity.mail if is_mail(identity.mail) else ""
-    asks = bool(shown) and not identity.is_vouched and comments.accounts.mails.confirms
+    asks = bool(shown) and not identity.is_vouched and accounts.mails.confirms
     if asks:
         # The owner of an account with it learns this, as if it were taken.
-        await mail_change.is_needed(comments.accounts, made.id, shown)
+        await mail_change.is_needed(accounts, made.id, shown)
     # Emails are unique: an account without one gets one that is undeliverable and cannot be
     # guessed.
     mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
-    openings = comments.accounts.rules.openings(account, setup_code="")
+    openings = accounts.rules.openings(account, setup_code="")
     confirmed = canonical(shown) if identity.is_vouched else ""
     credentials = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
     try:
-        await registration.admit(comments.accounts, openings, credentials)
+        await registration.admit(accounts, openings, credentials)
     except UserExists:
-        await _take_over(comments, credentials)
+        await _take_over(accounts, credentials)
     if asks:
         # They are logged in anyway, and can enter another email in their profile.
         with suppress(TooManyAttempts, Busy):
-            await mail_change.require_turn(comments.accounts, shown, caller)
-            await mail_change.begin(comments.accounts, account, shown, caller)
+            await mail_change.require_turn(accounts, shown, caller)
+            await mail_change.begin(accounts, account, shown, caller)
 
 
-async def _take_over(comments: Comments, credentials: Credentials) -> None:
+async def _take_over(accounts: Accounts, credentials: Credentials) -> None:
     """Hand the account with the confirmed email over to the person known by this, unless it was
     confirmed before. An administrator's is never: it would be more than an address.
 
     Raises UserExists.
     """
-    stored = (
-        await comments.accounts.store.by_mail(credentials.confirmed)
-        if credentials.confirmed
-        else None
-    )
+    stored = await accounts.store.by_mail(credentials.confirmed) if credentials.confirmed else None
     if stored is None:
         raise UserExists()
 
@@ -243,7 +238,7 @@ async def _take_over(comments: Comments, credentials: Credentials) -> None:
             raise UserExists()
         return replace(account, role="guest"), credentials
 
-    await changed(comments, stored.id, change, revokes=True)
+    await change_account(accounts, stored.id, change, revokes=True)
     log.info("account %s belongs to the person that another service vouched for", stored.id)
 
 
@@ -252,7 +247,7 @@ def _link(text: str) -> str:
     return safe_link(text) if is_whole else ""
 
 
-async def _add(comments: Comments, flow: Flow, identity: Identity) -> None:
+async def _add(accounts: Accounts, flow: Flow, identity: Identity) -> None:
     """Let the account be known by this as well. Raises IdentityTaken, Denied, LoggedOut."""
 
     def change(account: Account, credentials: Credentials) -> After:
@@ -266,5 +261,5 @@ async def _add(comments: Comments, flow: Flow, identity: Identity) -> None:
         after = replace(credentials, identities=identities, confirmed=confirmed)
         return replace(account, avatar=avatar), after
 
-    if await changed(comments, flow.account, change, session=flow.session) is None:
+    if await change_account(accounts, flow.account, change, session=flow.session) is None:
         raise Denied()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
-from ...comments.noun import Comments
 from ...errors import Banned, LinkExpired
 from ...limits.clients import known_client, pool_client_of
 from ...model import Account, Caller, Credentials
@@ -19,8 +18,8 @@ from ...notify.account_mail import AccountMail
 from ..noun import Accounts
 from ..store.accounts import AccountStore, Held, Purpose
 from . import attempts
-from .accounts import changed
 from .attempts import attempt
+from .changes import change_account
 from .mails import canonical
 
 # Of a link that a command prints, and of one that is mailed on request.
@@ -75,23 +74,23 @@ async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened
     return Opened(id, Held((purpose, id), what), password, more)
 
 
-async def set_password(comments: Comments, token: str, password: str, caller: Caller) -> None:
+async def set_password(accounts: Accounts, token: str, password: str, caller: Caller) -> None:
     """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
-    tried = await attempt(comments.accounts.buckets, caller)
-    mailed = await opened(comments.accounts.store, token, "reset")
-    link = mailed or await opened(comments.accounts.store, token, "password")
-    if link is None or not await _is_still_invited(comments.accounts.store, link):
+    tried = await attempt(accounts.buckets, caller)
+    mailed = await opened(accounts.store, token, "reset")
+    link = mailed or await opened(accounts.store, token, "password")
+    if link is None or not await _is_still_invited(accounts.store, link):
         raise LinkExpired()
-    stored = await comments.accounts.store.by_id(link.id)
+    stored = await accounts.store.by_id(link.id)
     mail, client = stored.account.mail if stored else "", known_client(f"account {link.id}")
-    made = await comments.accounts.passwords.hash(password, mail, client)
+    made = await accounts.passwords.hash(password, mail, client)
 
     def change(account: Account, credentials: Credentials) -> tuple[Account, Credentials]:
         link.require(credentials)
         proven = _proven(account, credentials) if mailed else credentials
         return _verified(account), replace(proven, password=made)
 
-    if await changed(comments, link.id, change, held=link.held) is None:
+    if await change_account(accounts, link.id, change, held=link.held) is None:
         raise LinkExpired()
     tried.succeeded(link.id)
 

@@ -14,8 +14,8 @@ from ...telemetry.pauses import pause
 from ..noun import Accounts
 from ..store.accounts import Changed, StoredAccount
 from . import attempts, two_factor
-from .accounts import MAX_READINGS
 from .attempts import Attempt
+from .changes import MAX_READINGS
 from .mails import canonical
 
 # A login that fails is answered so long after it came, whatever was wrong.

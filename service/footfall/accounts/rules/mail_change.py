@@ -7,7 +7,6 @@ might confirm a stranger's account out of politeness.
 from contextlib import suppress
 from dataclasses import replace
 
-from ...comments.noun import Comments
 from ...errors import Busy, LinkExpired, UserExists, WrongPassword
 from ...limits.clients import known_client, pool_client_of
 from ...model import MAY_LOG_IN, Account, Caller, Credentials
@@ -15,8 +14,8 @@ from ...notify.account_mail import AccountMail
 from ..noun import Accounts
 from . import attempts
 from .account_mails import AccountMails
-from .accounts import changed
 from .attempts import attempt
+from .changes import change_account
 from .links import Opened, new_link, opened
 from .mails import canonical
 
@@ -47,16 +46,16 @@ async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller)
     accounts.mails.send(letter, pool_client_of(caller))
 
 
-async def confirm(comments: Comments, token: str, password: str, caller: Caller) -> None:
+async def confirm(accounts: Accounts, token: str, password: str, caller: Caller) -> None:
     """Give the account its new email, and notify the old one.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
-    tried = await attempt(comments.accounts.buckets, caller)
-    link = await opened(comments.accounts.store, token, "mail")
+    tried = await attempt(accounts.buckets, caller)
+    link = await opened(accounts.store, token, "mail")
     if link is None:
         raise LinkExpired()
-    await _require_owner(comments.accounts, link, password, caller)
+    await _require_owner(accounts, link, password, caller)
 
     def change(account: Account, credentials: Credentials) -> tuple[Account, Credentials]:
         link.require(credentials)
@@ -66,11 +65,11 @@ async def confirm(comments: Comments, token: str, password: str, caller: Caller)
             credentials, confirmed=canonical(link.more)
         )
 
-    was = await changed(comments, link.id, change, held=link.held)
+    was = await change_account(accounts, link.id, change, held=link.held)
     if was is None:
         raise LinkExpired()
     tried.succeeded(link.id)
-    await _tell(comments.accounts.mails, was, link.more, caller)
+    await _tell(accounts.mails, was, link.more, caller)
 
 
 async def _require_owner(accounts: Accounts, link: Opened, password: str, caller: Caller) -> None:

@@ -8,7 +8,6 @@ is replaced or removed by a code alone.
 
 from dataclasses import dataclass
 
-from ...comments.noun import Comments
 from ...errors import (
     CodeRequired,
     LoggedOut,
@@ -21,9 +20,9 @@ from ...limits.buckets import TokenBuckets
 from ...limits.clients import known_client
 from ...model import MODERATORS, Account, Caller, Credentials, Role, Viewer
 from ..noun import Accounts
-from . import accounts, two_factor
-from .accounts import Changes
+from . import two_factor
 from .attempts import Attempt, attempt
+from .changes import After, Changes, change_account
 from .sessions import PASSWORD, Sessions
 
 # A session by another service counts as proof for this long after its start.
@@ -46,7 +45,7 @@ def needed_for(credentials: Credentials) -> str:
 
 
 async def require(
-    comments: Comments, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
+    accounts: Accounts, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
 ) -> None:
     """Verify that the caller is the owner of their account, and not only holds one of its tokens. A
     code is used up.
@@ -55,33 +54,33 @@ async def require(
     WrongCurrentPassword, WrongCode, Unavailable, Busy.
     """
     viewer = caller.viewer
-    stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
+    stored = await accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         raise LoggedOut()
     credentials = stored.credentials
     is_code = bool(proof.code or of_second_factor or not (credentials.password and proof.password))
     if credentials.totp and is_code:
-        await _use_up(comments, proof.code, caller)
+        await _use_up(accounts, proof.code, caller)
     elif credentials.password:
-        await _compare(comments.accounts, proof.password, credentials.password, caller)
+        await _compare(accounts, proof.password, credentials.password, caller)
     else:
-        await _require_fresh(comments.accounts.sessions, viewer, comments.process.clock())
+        await _require_fresh(accounts.sessions, viewer, accounts.process.clock())
 
 
-async def _use_up(comments: Comments, code: str, caller: Caller) -> None:
+async def _use_up(accounts: Accounts, code: str, caller: Caller) -> None:
     if not code:
         raise CodeRequired()
-    made = await _attempt(comments.accounts.buckets, caller)
+    made = await _attempt(accounts.buckets, caller)
     viewer = caller.viewer
     assert viewer.account is not None
 
-    def change(account: Account, credentials: Credentials) -> accounts.After:
-        left = two_factor.spent(credentials, code, comments.process.clock())
+    def change(account: Account, credentials: Credentials) -> After:
+        left = two_factor.spent(credentials, code, accounts.process.clock())
         if left is None:
             raise WrongCode()
         return account, left
 
-    await accounts.changed(comments, viewer.account.id, change, session=viewer.session)
+    await change_account(accounts, viewer.account.id, change, session=viewer.session)
     made.succeeded(viewer.account.id)
 
 
@@ -116,7 +115,7 @@ async def _attempt(buckets: TokenBuckets, caller: Caller) -> Attempt:
 
 
 async def require_for(
-    comments: Comments,
+    accounts: Accounts,
     id: str,
     changes: Changes,
     role: Role | None,
@@ -125,13 +124,13 @@ async def require_for(
 ) -> None:
     """Like `require`, if this change of an account grants access: to one's own, or as an
     administrator to another."""
-    stored = await comments.accounts.store.by_id(id)
+    stored = await accounts.store.by_id(id)
     if stored is None:
         return
     is_own = caller.viewer.account is not None and id == caller.viewer.account.id
     if _is_guarded(changes, stored.account, stored.credentials, role):
         off = is_own and changes.removes_second_factor and bool(stored.credentials.totp)
-        await require(comments, proof, caller, of_second_factor=off)
+        await require(accounts, proof, caller, of_second_factor=off)
 
 
 def _is_guarded(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
-from ...comments.store import codec
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.replies import ErrorReply, scored
@@ -24,6 +23,7 @@ from ...errors import (
 )
 from ...ids import SHORT
 from ...model import Account, Credentials, Session
+from . import codec
 
 # Purposes of links. Of `password`, `reset` and `mail` an account has one each; `register` creates
 # one.

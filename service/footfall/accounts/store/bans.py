@@ -5,12 +5,12 @@ A version beside them rises with every change: a cached copy is checked by readi
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 
-from ...comments.store import codec
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.scripts import Scripts
 from ...errors import TooManyBans
 from ...model import Ban, Catch
+from . import codec
 
 MAX_BANS = 10_000
 # The field that is not a ban: no address, email or id is written like that.

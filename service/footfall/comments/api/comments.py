@@ -11,10 +11,10 @@ from typing import NamedTuple, cast
 
 from orjson import Fragment
 
+from ...accounts.api.captcha_fields import captcha_fields, captcha_token
 from ...counting.clients import CountingClient
 from ...errors import Refused
 from ...http.params import (
-    MAX_CAPTCHA,
     MAX_ID,
     MAX_LINK,
     MAX_MAIL,
@@ -31,7 +31,6 @@ from ...markup import is_blank, is_safe_url
 from ...model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ...process.renderer import NO_TEXT
 from ...render.view import View
-from ...site_settings import SiteSettings
 from ...table import schemas
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
@@ -41,7 +40,6 @@ from ...table.fast import Answering, Done, FastRequest, Making
 from ...table.fields import (
     COMMENT_LENGTH,
     Choice,
-    Field,
     Fields,
     FieldValues,
     Integer,
@@ -240,22 +238,6 @@ async def count(comments: Comments, parsed: Count, caller: Caller) -> int | Frag
     if len(counts) == 1:
         return Fragment(parsed.dialect.single(b"%d" % counts[0]))
     return counts
-
-
-def captcha_fields() -> tuple[Field, ...]:
-    """The token of a captcha, in the field of the one that the site has."""
-
-    def of(name: str, by: str) -> Field:
-        doc = f"The token of {by}, where the site asks for it"
-        return Text(
-            name, doc, MAX_CAPTCHA, is_read=lambda context: context.settings.captcha_field == name
-        )
-
-    return of("turnstile", "Turnstile"), of("recaptchaV3", "reCAPTCHA v3")
-
-
-def captcha_token(values: FieldValues, settings: SiteSettings) -> str:
-    return values.get(settings.captcha_field) or ""
 
 
 def _judge_text(text: str, context: ParseContext) -> str:

@@ -15,17 +15,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
-from ...accounts.rules import accounts
-from ...accounts.rules.accounts import Changes
+from ...accounts.rules.changes import Changes, edit_account, remove_account
 from ...accounts.rules.mails import canonical, is_canonically, is_mail
 from ...accounts.store.accounts import AccountStore
 from ...errors import BadRequest, Refused
 from ...ids import digest, is_id, is_short
 from ...model import STATUSES, Account, Caller, Comment, StoredComment
+from ...permissions import name_in_log
 from ..noun import Comments
 from ..store import codec
 from ..store.moderation import Actor
-from . import banning
 from .moderation import until_settled
 from .orders import MAX_AT_ONCE
 from .undo import comments_of
@@ -127,10 +126,10 @@ async def erase(
     Raises LastAdministrator, Unavailable, and Refused for the caller's own account.
     """
     if author.account:
-        if author.id == banning.by(caller):
+        if author.id == name_in_log(caller):
             raise Refused("This is your own account. Another administrator must do this.")
         if author.account.role != "banned":
-            await accounts.edit(comments, author.id, Changes(role="banned"))
+            await edit_account(comments.accounts, author.id, Changes(role="banned"))
     step = await part(comments, author, after)
     one = partial(_anonymize if deed == "anonymize" else _delete, comments)
     numbers = await _each(step.comments, one)
@@ -139,13 +138,15 @@ async def erase(
         return Erasure(done, damaged, step.searched, step.after)
     done += await comments.deletions.erase(author.wrote, comments.process.clock())
     is_forgotten = await _forget(comments, author)
-    has_account = bool(author.account) and await accounts.remove(comments, author.id)
+    has_account = bool(author.account) and await remove_account(comments.accounts, author.id)
     is_begun = bool(after) if is_begun is None else is_begun
     is_logged = bool(is_begun or done or is_forgotten or has_account)
     if is_logged:
         # A digest, since the log must not be where the email is still known.
         name = author.id or f"mail {digest(author.mail)}"
-        await comments.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
+        await comments.log.add(
+            by=name_in_log(caller), did=f"{deed} author", id=name, was="", now=""
+        )
     return Erasure(done, damaged, step.searched, "", has_account, is_logged)
 
 
@@ -222,10 +223,7 @@ async def _forget(comments: Comments, author: Author) -> bool:
         number += await comments.accounts.bans.forget(value)
     if author.mail:
         number += await comments.log.forget(author.mail)
-        # Failed notifications have errors of other servers, which name the address.
-        given_up = await comments.outbox.undelivered()
-        named = [event.id for event in given_up if author.mail in event.error.casefold()]
-        number += await comments.outbox.drop(named) if named else 0
+        number += await comments.forget_undelivered(author.mail)
     async for name, entries in comments.actions.every():
         if any(map(author.wrote, comments_of(entries.values()))):
             await comments.actions.remove(name)

@@ -6,11 +6,11 @@ from functools import partial
 
 from ...ids import is_id
 from ...model import Caller, Lookups, Viewer
+from ...permissions import name_in_log
 from ..noun import Comments
 from ..store.bin import Binned
 from ..store.moderation import Overtaken
 from . import decisions
-from .banning import by
 from .comments import lookups
 from .decisions import Decided
 from .moderation import actor_of
@@ -50,7 +50,7 @@ async def restore(comments: Comments, ids: Sequence[str], caller: Caller) -> dic
     # The oldest first, since a reply needs its root.
     results = await _each(sorted(set(ids)), partial(_restore, comments, caller))
     done = [id for id, result in results.items() if result == "done"]
-    await follow_restored(comments, done, by(caller))
+    await follow_restored(comments, done, name_in_log(caller))
     return results
 
 
@@ -76,7 +76,13 @@ async def _remove(comments: Comments, caller: Caller, id: str) -> Result:
     if not await comments.deletions.remove(id, comments.process.clock()):
         return "changed"
     await comments.log.add(
-        by=by(caller), did="remove", id=id, was="deleted", now="", door=caller.door, action=""
+        by=name_in_log(caller),
+        did="remove",
+        id=id,
+        was="deleted",
+        now="",
+        door=caller.door,
+        action="",
     )
     return "done"
 

@@ -2,9 +2,9 @@
 
 from ...errors import CommentsClosed
 from ...model import Caller
+from ...permissions import name_in_log
 from ..noun import Comments
 from ..store import closings
-from .banning import by
 from .held_sweep import DAY_MS
 
 MAX_DAYS, OPEN = closings.MAX_DAYS, closings.OPEN
@@ -34,7 +34,7 @@ async def close(comments: Comments, path: str, days: int | None, caller: Caller)
     else:
         await comments.store.closings.set(path, days)
     words = {"was": described(before), "now": described(days)}
-    await comments.log.add(by=by(caller), did="close", id=path or "*", **words)
+    await comments.log.add(by=name_in_log(caller), did="close", id=path or "*", **words)
     return True
 
 

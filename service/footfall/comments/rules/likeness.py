@@ -12,10 +12,10 @@ from heapq import heapify, heappop, heappush
 from typing import Literal, NamedTuple, get_args
 from zlib import crc32
 
+from ...hosts import source_of
 from ...model import Comment
 from ...netaddr import limit_key, network_key
 from ...render.links import linked
-from ...statistics.sources import source_of
 
 # The surest sign of one sender first: strangers may share an address.
 Kind = Literal["account", "mail", "host", "text", "address"]

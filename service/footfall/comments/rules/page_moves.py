@@ -120,7 +120,7 @@ async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> b
     await _move_counters(comments, note)
     await comments.views.relist(note.source, note.target)
     await comments.store.closings.move(note.source, note.target)
-    await comments.unsubscribed.keep(digest(note.source), digest(note.target))
+    await comments.move_unsubscribed(digest(note.source), digest(note.target))
     await comments.log.add(by=note.by, did="move", id=note.target, was=note.source, now=note.target)
     await comments.moves.end(note)
     return True

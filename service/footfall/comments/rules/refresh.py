@@ -22,7 +22,7 @@ PACE_SECONDS = 0.1
 LEFT_MS = 60_000
 
 
-def begin(comments: Comments, account: str, since_ms: int) -> None:
+def start(comments: Comments, account: str, since_ms: int) -> None:
     """Start refreshing the pages of a changed account, in the background."""
     comments.process.background.start(_try(comments, account, since_ms))
 

@@ -1,7 +1,7 @@
 """COMMENT_LIMIT: the memory that comments may take, of which no network gets much in a day.
 
 Without it one /48 could fill Redis for good, and its owner could not tell until everything fails.
-The memory of all comments is read once a minute, by a sample (store/size.py), so it is exceeded by
+The memory of all comments is read once a minute, by a sample (data/size.py), so it is exceeded by
 what comes within that minute.
 """
 
@@ -14,7 +14,6 @@ from ...limits.buckets import TokenBuckets, of_client
 from ...model import Caller
 from ...netaddr import limit_key
 from ...plurals import number_of
-from ...store.size import Scale
 
 ALMOST_FULL = 0.9
 # How long to wait until the memory is read.
@@ -32,6 +31,8 @@ TOKEN_BYTES = 100
 OVERHEAD_BYTES = 1000
 
 ReadFacts = Callable[[], Awaitable[Mapping[str, Facts | None]]]
+# The number of comments and the bytes of each, within so many seconds; None if they are not known.
+ReadSize = Callable[[float], Awaitable[tuple[int, float] | None]]
 
 
 class CommentRoom:
@@ -39,9 +40,9 @@ class CommentRoom:
     far as this process knows."""
 
     def __init__(
-        self, scale: Scale, facts: ReadFacts, buckets: TokenBuckets, limit: int | None
+        self, read_size: ReadSize, facts: ReadFacts, buckets: TokenBuckets, limit: int | None
     ) -> None:
-        self._scale = scale
+        self._read_size = read_size
         self._facts = facts
         self._buckets = buckets
         self._setting = limit
@@ -75,10 +76,9 @@ class CommentRoom:
             self.limit = _default(await self._facts())
         if not self.limit:
             return
-        await self._scale.refresh(READ_SECONDS)
-        if size := self._scale.reading:
-            self._number = size.comments.number
-            self._taken = self._number * size.comments.bytes_each
+        if size := await self._read_size(READ_SECONDS):
+            self._number, bytes_each = size
+            self._taken = self._number * bytes_each
 
     async def take(self, caller: Caller, *texts: str) -> None:
         """Take room for a comment of these texts; moderators always have some.

@@ -36,7 +36,7 @@ from ...plurals import number_of
 from ...render.versions import version
 from ...tasks import Task
 from ..store.digest import DIGEST
-from ..store.outbox import OutboxEntry
+from ..store.outbox import Outbox, OutboxEntry
 from .digests import undecided
 from .recipients import Recipients
 
@@ -68,6 +68,7 @@ class Delivery:
     def __init__(
         self,
         comments: Comments,
+        outbox: Outbox,
         recipients: Recipients,
         channels: Sequence[Channel],
         spam_checkers: Sequence[SpamChecker] = (),
@@ -79,7 +80,7 @@ class Delivery:
         self.process = comments.process
         self.title = title
         self._comments = comments
-        self._outbox = comments.outbox
+        self._outbox = outbox
         self._recipients = recipients
         self._digest = recipients.digest
         self.channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}

@@ -199,6 +199,12 @@ class Outbox:
         (number,) = await self._redis.change(("XDEL", self._names["undelivered"], *ids))
         return int(number)
 
+    async def forget(self, mail: str) -> int:
+        """Drop the failed tasks whose errors, which other servers write, name this address; how
+        many there were."""
+        named = [each.id for each in await self.undelivered() if mail in each.error.casefold()]
+        return await self.drop(named) if named else 0
+
 
 def _parsed(raw: Sequence[Any]) -> list[OutboxEntry]:
     # An entry that was deleted while it was idle has no words.

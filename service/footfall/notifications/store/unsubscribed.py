@@ -16,8 +16,9 @@ class Unsubscribed:
         """`who` is a digest of a recipient; `thread` the id of a root, or "" for all."""
         await self._redis.change(("SADD", self._key, _member(who, thread)))
 
-    async def keep(self, source: str, target: str) -> None:
-        """Of threads that have moved from the page with the one digest to that with the other."""
+    async def move(self, source: str, target: str) -> None:
+        """Who is unsubscribed from threads of the page with the one digest is so from those of the
+        other."""
         cursor = b"0"
         while True:
             cursor, members = (

@@ -89,6 +89,11 @@ class Scale:
             with suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(self._weighing), wait_seconds)
 
+    async def comments(self, wait_seconds: float) -> Kind | None:
+        """The latest reading of the comments, after `refresh`."""
+        await self.refresh(wait_seconds)
+        return self.reading.comments if self.reading else None
+
     async def _size(self) -> Size | None:
         try:
             async with asyncio.timeout(self._redis.timeout):

@@ -9,15 +9,14 @@ retry does the rest.
 from collections.abc import Container
 from dataclasses import replace
 
-from ...accounts.rules import accounts
-from ...accounts.rules.accounts import Changes
-from ...accounts.rules.ban_list import NOT_BANNABLE, kind_of, value_of
-from ...accounts.rules.bans import KnownBans
-from ...accounts.store.log import ModerationLog
 from ...errors import Forbidden, Refused
 from ...model import MODERATORS, Account, Ban, Caller, Credentials, Role
-from ...permissions import require_administrator
-from ..noun import Comments
+from ...permissions import name_in_log, require_administrator
+from ..noun import Accounts
+from ..store.log import ModerationLog
+from .ban_list import NOT_BANNABLE, kind_of, value_of
+from .bans import KnownBans
+from .changes import After, Changes, change_account, edit_account, remove_account
 
 # Characters of a reason.
 MAX_REASON = 200
@@ -28,7 +27,7 @@ LOCKS_OUT = "This would lock out the account whose owner has confirmed this emai
 
 
 async def ban(
-    comments: Comments,
+    accounts: Accounts,
     text: str,
     caller: Caller,
     *,
@@ -43,71 +42,71 @@ async def ban(
     """
     value = value_of(text)
     kind = kind_of(value)
-    if kind in ("address", "network") and comments.accounts.bans.trusted.overlaps(value):
+    if kind in ("address", "network") and accounts.bans.trusted.overlaps(value):
         raise Refused("This is a trusted proxy's address. Ban the visitors' addresses instead.")
-    if kind == "host" and value in comments.counting.own_hosts:
+    if kind == "host" and value in accounts.own_hosts:
         raise Refused("This is the site's own host")
     if kind == "words":
-        comments.accounts.bans.require_room_for_words(value)
+        accounts.bans.require_room_for_words(value)
     if kind == "mail":
-        await _require_no_account(comments, value, is_meant=is_meant)
+        await _require_no_account(accounts, value, is_meant=is_meant)
     if kind == "account" and not caller.viewer.is_administrator:
-        stored = await comments.accounts.store.by_id(value)
+        stored = await accounts.store.by_id(value)
         if stored and stored.account.role in MODERATORS:
             raise Forbidden()
-    was = await _lock_out(comments, value, NOTHING_ELSE) if kind == "account" else None
+    was = await _lock_out(accounts, value, NOTHING_ELSE) if kind == "account" else None
     if kind == "account" and was is None:
         raise Refused(NOT_BANNABLE)
-    made = Ban(value, until_ms, reason, comments.process.clock(), by(caller))
+    made = Ban(value, until_ms, reason, accounts.process.clock(), name_in_log(caller))
 
     def after(listed: Ban | None) -> Ban:
         is_same = listed and (listed.until_ms, listed.reason) == (until_ms, reason)
         return listed if listed and is_same else made
 
-    is_new = await comments.accounts.bans.change(value, after, made.by, "ban")
+    is_new = await accounts.bans.change(value, after, made.by, "ban")
     return made, is_new or (was is not None and was.role != "banned")
 
 
-async def _require_no_account(comments: Comments, mail: str, *, is_meant: bool) -> None:
+async def _require_no_account(accounts: Accounts, mail: str, *, is_meant: bool) -> None:
     """Raises Refused."""
-    stored = await comments.accounts.store.by_mail(mail)
+    stored = await accounts.store.by_mail(mail)
     if stored and stored.account.role in MODERATORS:
         raise Refused("This is a moderator's email")
     if stored and stored.credentials.confirmed == mail and not is_meant:
         raise Refused(LOCKS_OUT)
 
 
-async def _lock_out(comments: Comments, id: str, changes: Changes) -> Account | None:
+async def _lock_out(accounts: Accounts, id: str, changes: Changes) -> Account | None:
     """Make these changes with the role `banned`; the account's former role. Raises TooManyBans."""
-    await comments.accounts.bans.store.require_room(id)
-    return await accounts.edit(comments, id, replace(changes, role="banned"))
+    await accounts.bans.store.require_room(id)
+    return await edit_account(accounts, id, replace(changes, role="banned"))
 
 
-async def lift(comments: Comments, text: str, caller: Caller) -> bool:
+async def lift(accounts: Accounts, text: str, caller: Caller) -> bool:
     """Lift a ban; False if there was none."""
     value = value_of(text)
-    return await _lift(comments, value, await comments.accounts.bans.store.get(value), by(caller))
+    return await _lift(accounts, value, await accounts.bans.store.get(value), name_in_log(caller))
 
 
-async def _lift(comments: Comments, value: str, listed: Ban | None, by: str) -> bool:
+async def _lift(accounts: Accounts, value: str, listed: Ban | None, by: str) -> bool:
     is_account = kind_of(value) == "account"
-    was = await _turn(comments, value, "guest", of=("banned",)) if is_account else None
-    is_off = await _take_off(comments.accounts.bans, value, listed, by)
+    was = await _turn(accounts, value, "guest", of=("banned",)) if is_account else None
+    is_off = await _take_off(accounts.bans, value, listed, by)
     if was is None or was.role != "banned":
         return is_off
     if not is_off:
-        await _log_role(comments.log, was, "guest", by)
+        await _log_role(accounts.log, was, "guest", by)
     return True
 
 
-async def _turn(comments: Comments, id: str, role: Role, *, of: Container[Role]) -> Account | None:
+async def _turn(accounts: Accounts, id: str, role: Role, *, of: Container[Role]) -> Account | None:
     """Give an account this role if it has one of those; its former role, None if it does not
     exist."""
 
-    def change(account: Account, credentials: Credentials) -> accounts.After:
+    def change(account: Account, credentials: Credentials) -> After:
         return replace(account, role=role) if account.role in of else account, credentials
 
-    return await accounts.changed(comments, id, change)
+    return await change_account(accounts, id, change)
 
 
 async def _take_off(bans: KnownBans, value: str, listed: Ban | None, by: str) -> bool:
@@ -116,7 +115,7 @@ async def _take_off(bans: KnownBans, value: str, listed: Ban | None, by: str) ->
 
 
 async def give_role(
-    comments: Comments, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
+    accounts: Accounts, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool:
     """Give an account another role, and make these changes; False if it does not exist.
 
@@ -125,28 +124,28 @@ async def give_role(
     """
     require_administrator(caller.viewer)
     if role == "banned":
-        return await ban_account(comments, id, caller, changes) is not None
+        return await ban_account(accounts, id, caller, changes) is not None
     # Before the account: one that is banned again meanwhile stays on the list.
-    listed = await comments.accounts.bans.store.get(id)
-    was = await accounts.edit(comments, id, replace(changes, role=role))
+    listed = await accounts.bans.store.get(id)
+    was = await edit_account(accounts, id, replace(changes, role=role))
     if was is None:
         return False
-    await _log_role(comments.log, was, role, by(caller))
-    await _take_off(comments.accounts.bans, id, listed, by(caller))
+    await _log_role(accounts.log, was, role, name_in_log(caller))
+    await _take_off(accounts.bans, id, listed, name_in_log(caller))
     return True
 
 
 async def change_role(
-    comments: Comments, id: str, role: Role, caller: Caller, *, of: Container[Role]
+    accounts: Accounts, id: str, role: Role, caller: Caller, *, of: Container[Role]
 ) -> Account | None:
     """Give an account this role if it has one of those; its former role, None if it does not exist.
 
     Raises Unauthorized, Forbidden, Unavailable, LastAdministrator.
     """
     require_administrator(caller.viewer)
-    was = await _turn(comments, id, role, of=of)
+    was = await _turn(accounts, id, role, of=of)
     if was and was.role in of:
-        await _log_role(comments.log, was, role, by(caller))
+        await _log_role(accounts.log, was, role, name_in_log(caller))
     return was
 
 
@@ -156,7 +155,7 @@ async def _log_role(log: ModerationLog, was: Account, role: Role, by: str) -> No
 
 
 async def ban_account(
-    comments: Comments, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
+    accounts: Accounts, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool | None:
     """Ban an account, which keeps the reason and end of an existing ban; False if it was banned
     before, None if it does not exist.
@@ -164,8 +163,8 @@ async def ban_account(
     Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and the errors of `give_role`.
     """
     require_administrator(caller.viewer)
-    made = Ban(id, at_ms=comments.process.clock(), by=by(caller))
-    was = await _lock_out(comments, id, changes)
+    made = Ban(id, at_ms=accounts.process.clock(), by=name_in_log(caller))
+    was = await _lock_out(accounts, id, changes)
     if was is None:
         return None
 
@@ -175,29 +174,24 @@ async def ban_account(
             return listed
         return made
 
-    is_new = await comments.accounts.bans.change(id, after, made.by, "ban")
+    is_new = await accounts.bans.change(id, after, made.by, "ban")
     return is_new or was.role != "banned"
 
 
-async def remove(comments: Comments, id: str, caller: Caller) -> bool:
+async def remove(accounts: Accounts, id: str, caller: Caller) -> bool:
     """Remove an account for good, and its ban; its comments stay. False if it does not exist.
 
     Raises LastAdministrator.
     """
-    has_gone = await accounts.remove(comments, id)
-    await comments.accounts.bans.change(id, lambda ban: None, by(caller), "unban")
+    has_gone = await remove_account(accounts, id)
+    await accounts.bans.change(id, lambda ban: None, name_in_log(caller), "unban")
     return has_gone
 
 
-async def tidy(comments: Comments) -> None:
+async def tidy(accounts: Accounts) -> None:
     """Take bans that have ended off the list. Raises StoreUnavailable."""
-    await comments.accounts.bans.refresh()
-    for value in comments.accounts.bans.ended()[:MAX_ENDED]:
-        listed = await comments.accounts.bans.store.get(value)
-        if listed and not listed.holds(comments.process.clock()):
-            await _lift(comments, value, listed, "footfall")
-
-
-def by(caller: Caller) -> str:
-    """Who it was, for the log."""
-    return caller.viewer.account.id if caller.viewer.account else ""
+    await accounts.bans.refresh()
+    for value in accounts.bans.ended()[:MAX_ENDED]:
+        listed = await accounts.bans.store.get(value)
+        if listed and not listed.holds(accounts.process.clock()):
+            await _lift(accounts, value, listed, "footfall")

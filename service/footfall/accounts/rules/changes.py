@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from ...comments.noun import Comments
-from ...comments.rules import refresh
 from ...errors import LastWayIn, LoggedOut, Unavailable, WrongCode
 from ...ids import created_ms, is_short
 from ...limits.clients import known_client
@@ -79,8 +77,8 @@ async def new_step(accounts: Accounts, secret: str, code: str, caller: Caller) -
     return step
 
 
-async def add_second_factor(
-    comments: Comments, secret: str, step: int, caller: Caller
+async def ask_for_codes(
+    accounts: Accounts, secret: str, step: int, caller: Caller
 ) -> Sequence[str]:
     """Ask for codes of this secret from now on, later ones than this step's; the recovery codes,
     which are shown once. All other sessions end.
@@ -94,25 +92,29 @@ async def add_second_factor(
     def change(account: Account, credentials: Credentials) -> After:
         return account, replace(credentials, totp=secret, step=step, recovery=digests)
 
-    await changed(comments, id, change, session=caller.viewer.session)
+    await change_account(accounts, id, change, session=caller.viewer.session)
     return codes
 
 
-async def edit(comments: Comments, id: str, changes: Changes, session: str = "") -> Account | None:
+async def edit_account(
+    accounts: Accounts, id: str, changes: Changes, session: str = ""
+) -> Account | None:
     """Make all these changes, or none; the account before, None if it does not exist. Another role
     ends its sessions; a new password, or `ends_sessions`, all except this account's own session of
     the request.
 
     Raises LoggedOut, BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
-    password = await _hashed(comments.accounts, id, changes)
+    password = await _hashed(accounts, id, changes)
 
     def change(account: Account, credentials: Credentials) -> After:
         return _edited(account, changes), _reset(
             credentials, changes, password or credentials.password
         )
 
-    return await changed(comments, id, change, session=session, revokes=changes.ends_sessions)
+    return await change_account(
+        accounts, id, change, session=session, revokes=changes.ends_sessions
+    )
 
 
 async def _hashed(accounts: Accounts, id: str, changes: Changes) -> str:
@@ -149,16 +151,16 @@ def _reset(credentials: Credentials, changes: Changes, password: str) -> Credent
     return replace(credentials, password=password, identities=left)
 
 
-async def remove(comments: Comments, id: str) -> bool:
+async def remove_account(accounts: Accounts, id: str) -> bool:
     """Remove an account for good; its comments stay. False if it does not exist.
 
     Raises LastAdministrator.
     """
-    return await changed(comments, id, lambda account, credentials: None) is not None
+    return await change_account(accounts, id, lambda account, credentials: None) is not None
 
 
-async def changed(
-    comments: Comments,
+async def change_account(
+    accounts: Accounts,
     id: str,
     change: Update,
     *,
@@ -173,7 +175,7 @@ async def changed(
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
     for _ in range(MAX_READINGS):
-        stored = await comments.accounts.store.by_id(id)
+        stored = await accounts.store.by_id(id)
         if stored is None:
             return None
         account = stored.account
@@ -181,20 +183,20 @@ async def changed(
         asks_more = held or revokes or session
         if after == (account, stored.credentials) and not asks_more:
             return account
-        is_seen = after is None or _face(comments.display, account) != _face(
-            comments.display, after[0]
+        is_seen = after is None or _face(accounts.display, account) != _face(
+            accounts.display, after[0]
         )
-        since_ms = comments.process.clock() if is_seen else 0
+        since_ms = accounts.process.clock() if is_seen else 0
         mails = canonical(account.mail), canonical(after[0].mail if after else "")
         ended = _ended(stored, after, session, revokes=revokes)
         try:
-            await comments.accounts.store.change(
+            await accounts.store.change(
                 stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
             )
         except Changed:
             continue
         if is_seen:
-            refresh.begin(comments, id, since_ms)
+            accounts.tell(id, since_ms)
         return account
     raise Unavailable()
 

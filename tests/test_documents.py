@@ -21,8 +21,8 @@ from footfall.errors import ServiceError
 from footfall.limits.pool import Pool
 from footfall.limits.pools import Pools
 from footfall.routes import TABLE
-from footfall.table.endpoint import Row
 from footfall.table.prefixes import UI
+from footfall.table.rows import Row
 from tests.support.key_table import LISTED, PAGE, SITE
 
 ROOT = Path(__file__).parents[1]

@@ -30,37 +30,40 @@ from .owner import queue as owner_queue
 from .owner import replies as owner_replies
 from .site import Site
 from .statistics import api as statistics
-from .table.endpoint import Resource, Row
+from .table.endpoint import Resource
 from .table.operations import Operations, by_prefix
+from .table.rows import Row
 
 TABLE = (
-    *counters.ROWS,
-    *comments.ROWS,
-    *recent.ROWS,
-    *feeds.ROWS,
-    *live.ROWS,
-    *queue.ROWS,
-    *moderation.ROWS,
-    *session.ROWS,
-    *links.ROWS,
-    *ranking.ROWS,
-    *accounts.ROWS,
-    *database.ROWS,
-    *oauth.ROWS,
-    *authors.ROWS,
-    *bans.ROWS,
-    *invitations.ROWS,
-    *statistics.ROWS,
-    *owner_queue.ROWS,
-    *owner_groups.ROWS,
-    *owner_bulk.ROWS,
-    *owner_bin.ROWS,
-    *owner_replies.ROWS,
-    *admin.ROWS,
-    *page_moves.ROWS,
-    *closings.ROWS,
-    *outbox.ROWS,
-    *importing.ROWS,
+    *counters.operation,
+    *comments.operation,
+    *recent.operation,
+    *feeds.operation,
+    *live.operation,
+    *queue.operation,
+    *moderation.operation,
+    *session.operation,
+    *links.operation,
+    *ranking.operation,
+    *accounts.operation,
+    *database.operation,
+    *oauth.operation,
+    *authors.operation,
+    *bans.operation,
+    *invitations.operation,
+    *statistics.operation,
+    *owner_queue.operation,
+    *owner_groups.operation,
+    *owner_bulk.operation,
+    *owner_bin.operation,
+    *owner_replies.operation,
+    *admin.of_site,
+    *admin.of_comments,
+    *admin.of_accounts,
+    *page_moves.operation,
+    *closings.operation,
+    *outbox.operation,
+    *importing.operation,
 )
 # Path -> what to do instead of a method that it does not have. Waline's admin pages would import a
 # file by emptying each table and sending its rows one by one.

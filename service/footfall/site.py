@@ -3,12 +3,8 @@
 All other state is in Redis, so that several processes behave as one.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, fields
-from functools import cache
-from inspect import Parameter, signature
-from operator import attrgetter
-from typing import Any
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
 
 from .accounts.noun import Accounts
 from .comments.noun import Comments
@@ -74,18 +70,5 @@ class Site:
             self.accounts.viewer_of,
             self.counting.clients,
             self.counting.unknown_proxies,
-            lambda handler: noun_of(handler)(self),
+            lambda name: getattr(self, name) if name else self,
         )
-
-
-# Type -> the site's field of it.
-_NOUNS: Mapping[object, str] = {noun.type: noun.name for noun in fields(Site)}
-
-
-@cache
-def noun_of(handler: Callable[..., object]) -> Callable[[Site], Any]:
-    """What an operation gets of a site, by the annotation of its first parameter."""
-    first, *_ = signature(handler).parameters.values()
-    if first.annotation in (Site, Parameter.empty):
-        return lambda site: site
-    return attrgetter(_NOUNS[first.annotation])

@@ -17,13 +17,12 @@ from footfall.counting.fast import CounterChange, CounterRead
 from footfall.counting.rules import Counting
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
-from footfall.http.params import MAX_PATH
 from footfall.http.response import SHARED, Reply, Response
 from footfall.table.dialects import REFUSAL_STATUSES, WALINE, Refusals
-from footfall.table.endpoint import Row
 from footfall.table.fast import FastRequest
-from footfall.table.fields import Fields, Text
+from footfall.table.fields import Fields, PagePath
 from footfall.table.prefixes import Prefix
+from footfall.table.rows import Row
 from footfall.table.schemas import AnswerSchema
 from footfall.table.who import ANYBODY
 
@@ -33,7 +32,7 @@ class Hit:
     page: str
 
 
-_PAGE = Text("page", "The page", MAX_PATH, required="page can not be blank")
+_PAGE = PagePath("page", "The page", required="page can not be blank")
 HIT = Fields(lambda found, request, context: Hit(found["page"]), (_PAGE,), source="query")
 
 
@@ -79,7 +78,7 @@ NO_PREFIX = (Prefix("", DIALECT, name="Hits"),)
 VALUE = _object("value", "integer")
 PICTURE = AnswerSchema({"type": "string"}, type=b"image/svg+xml")
 # What all of them have in common.
-_row = partial(Row, fields=HIT, who=ANYBODY)
+_row = partial(Row, noun="counting", fields=HIT, who=ANYBODY)
 ROWS = (
     _row("hits_count", "GET", "/count", answer=VALUE, is_unsafe=True, fast=count, prefixes=HITS),
     _row("hits_value", "GET", "/value{page:path}.json", answer=VALUE, fast=value, prefixes=HITS),

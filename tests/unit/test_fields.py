@@ -11,8 +11,8 @@ from footfall.http.params import RawRequest
 from footfall.pages import PageNames
 from footfall.routes import TABLE
 from footfall.table.dialects import WALINE
-from footfall.table.endpoint import Row
 from footfall.table.fields import Fields, ListOf
+from footfall.table.rows import Row
 
 SETTINGS = SimpleNamespace(known_counter_types=("time", "reaction0"))
 CONTEXT: Any = SimpleNamespace(settings=SETTINGS, page_of=PageNames().of)
@@ -59,4 +59,5 @@ def test_a_list_names_what_is_wrong_by_its_place(body: Any, wrong: dict[str, str
 
 def test_a_field_means_its_default_where_it_was_not_sent() -> None:
     change = counters.CHANGE(RawRequest({}, WALINE, {"path": "/a"}), CONTEXT)
+    assert isinstance(change, counters.Change)
     assert change.changes == [("/a", "time", 1)]

@@ -19,8 +19,8 @@ from footfall.errors import ServiceError
 from footfall.model import PROTOCOLS, PUBLIC, Account, Caller, Credentials, Role, Viewer
 from footfall.permissions import AccountRules
 from footfall.routes import TABLE
-from footfall.table.endpoint import asking
 from footfall.table.fast_requests import FastRequests
+from footfall.table.rows import asking
 from footfall.table.who import ANYBODY, Who
 from tests.conftest import Site, Sites
 from tests.support.accounts import save_account

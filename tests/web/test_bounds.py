@@ -25,7 +25,7 @@ from footfall.model import PROTOCOLS, Account, Caller
 from footfall.netaddr import HOMES_IN_A_NETWORK
 from footfall.notifications.rules.recipients import SENDER_RATE
 from footfall.routes import TABLE
-from footfall.table.endpoint import Row, asking
+from footfall.table.rows import Row, asking
 from footfall.table.who import ADMINISTRATOR, MODERATOR, QUIET_ADMINISTRATOR
 from footfall.telemetry.metrics import LIMITS
 from tests.conftest import BOB, Site, Sites

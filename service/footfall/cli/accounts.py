@@ -49,7 +49,7 @@ def list_(is_json: bool) -> None:
             number += STEP_ACCOUNTS
         return total
 
-    if not with_site(show):
+    if not with_site(lambda site: show(site.accounts)):
         click.echo(
             "there are no accounts: create one with `footfall accounts add MAIL --administrator`",
             err=True,
@@ -82,7 +82,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
 
     # Read once: a file that is a pipe has its text only once.
     settings = settings_of_environment()
-    _say_link(settings, with_site(make, settings))
+    _say_link(settings, with_site(lambda site: make(site.accounts), settings))
 
 
 @accounts.command()
@@ -97,7 +97,7 @@ def password(who: str) -> None:
         return await new_link(accounts.store, account.id)
 
     settings = settings_of_environment()
-    _say_link(settings, with_site(make, settings))
+    _say_link(settings, with_site(lambda site: make(site.accounts), settings))
 
 
 @accounts.command()
@@ -144,7 +144,7 @@ def ban(who: str) -> None:
             raise NothingToDo(f"{mail} is banned already{ends}")
         return f"{mail} is banned now"
 
-    click.echo(with_site(work))
+    click.echo(with_site(lambda site: work(site.accounts)))
 
 
 @accounts.command()
@@ -159,7 +159,7 @@ def unban(who: str) -> None:
             raise NothingToDo(f"{mail} is not banned")
         return f"{mail} may log in again, as a guest"
 
-    click.echo(with_site(work))
+    click.echo(with_site(lambda site: work(site.accounts)))
 
 
 @accounts.command()
@@ -176,7 +176,7 @@ def delete(who: str, is_meant: bool) -> None:
             raise _nobody(who)
         return f"deleted: {_as_line(account)}"
 
-    click.echo(with_site(remove))
+    click.echo(with_site(lambda site: remove(site.accounts)))
 
 
 def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ...]) -> None:
@@ -194,7 +194,7 @@ def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ..
             raise NothingToDo(f"{mail} {already}")
         return f"{mail} {done}"
 
-    click.echo(with_site(change))
+    click.echo(with_site(lambda site: change(site.accounts)))
 
 
 async def _found(accounts: Accounts, who: str) -> Account:

@@ -83,7 +83,7 @@ def export(who: str, output: TextIO) -> None:
             number += 1
         return number
 
-    number = with_site(write)
+    number = with_site(lambda site: write(site.comments))
     if not number:
         raise _nothing_of(who)
     click.echo(f"{number_of(number, 'line')} written", err=True)
@@ -150,7 +150,7 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
             raise click.ClickException(f"{damaged:,} {left} left: `footfall check` says more")
         return sentence
 
-    click.echo(with_site(work))
+    click.echo(with_site(lambda site: work(site.comments)))
 
 
 async def _comments(comments: Comments, author: Author) -> AsyncIterator[StoredComment]:

@@ -45,7 +45,7 @@ def list_(is_json: bool) -> None:
         caught = await accounts.bans.store.caught([ban.value for ban in listed])
         return list(zip(listed, caught, strict=True))
 
-    listed = with_site(read)
+    listed = with_site(lambda site: read(site.accounts))
     for ban, catch in listed:
         click.echo(json.dumps(_facts(ban, catch)) if is_json else _line(ban, catch))
     if not listed:
@@ -108,7 +108,7 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
             raise NothingToDo(f"banned already: {_line(made)}")
         return f"banned: {_line(made)}"
 
-    click.echo(with_site(ban))
+    click.echo(with_site(lambda site: ban(site.accounts)))
 
 
 @bans.command()

@@ -66,7 +66,7 @@ def _change(path: str, rule: Callable[[dict[str, int]], int | None]) -> None:
             raise NothingToDo(f"{text}, as before")
         return text
 
-    click.echo(with_site(change))
+    click.echo(with_site(lambda site: change(site.comments)))
 
 
 @click.command(cls=Command)

@@ -9,7 +9,7 @@ run.
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 import uvloop
@@ -24,7 +24,7 @@ from ..errors import ServiceError, StoreUnavailable
 from ..http.translations import translate
 from ..model import Account, Caller, Viewer
 from ..process.process import Process
-from ..site import Site, noun_of
+from ..site import Site
 from ..stores import open_process, open_store, own_redis, redis_of
 from .console import aside, env_file, settings_of_environment
 from .errors import errors_as_messages
@@ -84,14 +84,14 @@ async def _existing(settings: Settings) -> AsyncIterator[tuple[Process, Store]]:
         yield process, store
 
 
-def with_site(work: Callable[[Any], Awaitable[T]], settings: Settings | None = None) -> T:
-    """Run `work` on the noun that it takes, and wait for background work. The data set is the one
+def with_site(work: Callable[[Site], Awaitable[T]], settings: Settings | None = None) -> T:
+    """Run `work`, and wait for background work. The data set is the one
     in the settings, by default those of the environment."""
     chosen = settings or settings_of_environment()
 
     async def run() -> T:
         async with existing_site(chosen) as (_, site):
-            done = await work(noun_of(work)(site))
+            done = await work(site)
             await site.process.background.finished()
             return done
 

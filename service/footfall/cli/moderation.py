@@ -204,7 +204,7 @@ def _change(wanted: CommentFilter, order: Order, *, is_json: bool) -> None:
             outcomes.append(_outcome(await actions.carry_out(comments, order, seen, CONSOLE)))
         return outcomes
 
-    outcomes = with_site(work)
+    outcomes = with_site(lambda site: work(site.comments))
     if not outcomes:
         raise NothingToDo(_none(wanted))
     _finish(outcomes, is_json=is_json)

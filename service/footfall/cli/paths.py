@@ -75,7 +75,7 @@ def move_(source: str, target: str, is_meant: bool) -> None:
         raise click.UsageError("FROM and TO are the same")
     if is_page(source) != is_page(target):
         raise click.UsageError("TO should be a page if FROM is one, and none if it is none")
-    had, met, is_whole = with_site(run, settings)
+    had, met, is_whole = with_site(lambda site: run(site.comments), settings)
     to = f"{printable(source)} to {printable(target)}, which had {_words(met)}"
     if not is_meant:
         click.echo(f"{_words(had)} would move from {to}; nothing was written, --yes does it")

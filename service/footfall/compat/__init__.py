@@ -5,7 +5,7 @@ They have no store and no keys of their own. COMPAT selects those that a site sp
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..table.endpoint import Row
+from ..table.rows import Row
 from . import abacus, badges, busuanzi, goatcounter, leancloud, open_kounter
 
 # By the names in COMPAT (model.PROTOCOLS).

@@ -13,7 +13,6 @@ from functools import partial
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from ..accounts.noun import Accounts
 from ..counters import VIEWS, counter_of
 from ..counting.clients import NO_CLIENT
 from ..counting.fast import CounterChange, CounterRead
@@ -24,10 +23,10 @@ from ..http.response import Reply, Response, tagged_by_body
 from ..model import Caller
 from ..table.answers import Answered
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fast import FastRequest, answered
 from ..table.fields import Fields, FieldValues, Given, Text
 from ..table.prefixes import Prefix
+from ..table.rows import Row
 from ..table.schemas import FLAG, TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
 from .badges import look_fields, look_of
@@ -140,7 +139,7 @@ async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Call
     return await answered(request, client, caller)
 
 
-async def refuse(accounts: Accounts, parsed: None, caller: Caller) -> NoReturn:
+async def refuse(_: object, parsed: None, caller: Caller) -> NoReturn:
     raise WrongMethod("OPTIONS", INSTEAD)
 
 
@@ -243,6 +242,7 @@ def _row(verb: str, ask: Asking, answer: AnswerSchema) -> Row:
         is_unsafe=verb in COUNTING,
         fast=partial(_fast, ask),
         prefixes=(_PREFIXES[verb],),
+        noun="counting",
     )
 
 
@@ -250,7 +250,9 @@ def _refusing(command: str, method: str, path: str) -> Row:
     answer, prefixes = _ERROR._replace(status=WrongMethod.status), (_PREFIXES[command],)
     name = f"abacus_{command}_{method.lower()}" if path else f"countapi_{command}_{method.lower()}"
     fields = SETTER_BEHIND if path else SETTER
-    return Row(name, method, path, fields, ANYBODY, answer, refuse, prefixes=prefixes)
+    return Row(
+        name, method, path, fields, ANYBODY, answer, refuse, prefixes=prefixes, noun="counting"
+    )
 
 
 ROWS = (

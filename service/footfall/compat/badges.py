@@ -21,10 +21,10 @@ from ..http.response import SHARED, Reply, Response, tagged_by_body
 from ..model import Caller
 from ..table.answers import Answered
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fast import FastRequest, answered
 from ..table.fields import Choice, Field, Fields, FieldValues, Integer, Text
 from ..table.prefixes import Prefix
+from ..table.rows import Row
 from ..table.schemas import AnswerSchema
 from ..table.who import ANYBODY
 from .images import INVISIBLE, STYLES, SVG, Look, badge
@@ -216,7 +216,15 @@ def _refused(error: ServiceError, language: str) -> Response:
 _PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)
 _HEADERS = (*SHARED, (b"cross-origin-resource-policy", b"cross-origin"))
 BADGES = (Prefix("", dialect_of("Badge", _refused, _PICTURE, _HEADERS), name="Badges"),)
-_row = partial(Row, method="GET", who=ANYBODY, answer=_PICTURE, is_picture=True, prefixes=BADGES)
+_row = partial(
+    Row,
+    noun="counting",
+    method="GET",
+    who=ANYBODY,
+    answer=_PICTURE,
+    is_picture=True,
+    prefixes=BADGES,
+)
 _counting: Mapping[str, Any] = {"is_unsafe": True, "fast": count}
 ROWS = (
     _row("badge", path="/badge/{page:path}.svg", fields=OWN, **_counting),

@@ -27,10 +27,10 @@ from ..site import Site
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.dialects import WALINE, Refusals
-from ..table.endpoint import Row
 from ..table.fast import answered
 from ..table.fields import Fields, FieldValues
 from ..table.prefixes import Prefix
+from ..table.rows import Row
 from ..table.schemas import TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
 from . import vercount
@@ -64,7 +64,7 @@ class Called:
     callback: str
 
 
-def _callback(name: str) -> Fields:
+def _callback(name: str) -> Fields[Called]:
     def made(values: FieldValues, request: RawRequest, context: ParseContext) -> Called:
         return Called(_page_in("referer", request, context), values[name])
 
@@ -148,10 +148,16 @@ SOXFT = replace(
 )
 # What all of them have in common.
 _jsonp = partial(
-    Row, who=ANYBODY, answer=_ANSWER, is_unsafe=True, prefixes=(Prefix("", JSONP, name="busuanzi"),)
+    Row,
+    noun="",
+    who=ANYBODY,
+    answer=_ANSWER,
+    is_unsafe=True,
+    prefixes=(Prefix("", JSONP, name="busuanzi"),),
 )
 _soxft = partial(
     Row,
+    noun="",
     path="/api",
     fields=Fields(_view),
     who=ANYBODY,

@@ -32,10 +32,10 @@ from ..statistics.reports import Reports
 from ..statistics.sources import origin_of
 from ..table.answers import Answered
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fast import FastRequest, answered
 from ..table.fields import Fields, FieldValues, PagePath, Text
 from ..table.prefixes import Prefix
+from ..table.rows import Row
 from ..table.schemas import AnswerSchema, object_of
 from ..table.who import ANYBODY
 from .images import GIF, PIXEL, SVG, Look, badge
@@ -256,13 +256,21 @@ def _reading(ending: str, show: Shown, answer: AnswerSchema) -> Row:
         answer,
         partial(told, show),
         is_picture=ending == "svg",
-        fast=partial(ever, show),
+        fast=lambda site, parsed: ever(show, site.counting, parsed),
         prefixes=COUNTER,
+        noun="",
     )
 
 
 _counting = partial(
-    Row, path="/count", fields=HIT, who=ANYBODY, answer=_PICTURE, fast=count, prefixes=COUNT
+    Row,
+    noun="counting",
+    path="/count",
+    fields=HIT,
+    who=ANYBODY,
+    answer=_PICTURE,
+    fast=count,
+    prefixes=COUNT,
 )
 ROWS = (
     _counting("goatcounter_count", "GET", is_unsafe=True),

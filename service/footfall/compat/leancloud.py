@@ -16,7 +16,6 @@ from typing import Any
 
 import orjson
 
-from ..accounts.noun import Accounts
 from ..comments.noun import Comments
 from ..counters import VIEWS, counter_of
 from ..counting.fast import CounterChange, CounterRead
@@ -29,10 +28,10 @@ from ..http.translations import translate
 from ..model import Caller, iso
 from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
-from ..table.endpoint import Row
 from ..table.fast import FastRequest
 from ..table.fields import Choice, Fields, FieldValues, Text
 from ..table.prefixes import Prefix
+from ..table.rows import Row
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of
 from ..table.who import ANYBODY
 from .echo import size_of
@@ -151,11 +150,11 @@ def _saved(saved: Save) -> bytes:
     return b'{"objectId":"%b","%b":"%b"}' % (id_of(saved.name).encode(), date, _NOW)
 
 
-def find_comments(accounts: Accounts, parsed: None) -> FastRequest:
+def find_comments(_: object, parsed: None) -> FastRequest:
     return FastRequest(lambda counts: _NO_COMMENTS)
 
 
-async def refuse_comment(accounts: Accounts, parsed: None, caller: Caller) -> Response:
+async def refuse_comment(_: object, parsed: None, caller: Caller) -> Response:
     # Valine does not send its language, but its reader's browser does.
     return _refused(CommentsElsewhere(), caller.language)
 
@@ -304,11 +303,13 @@ DIALECT = replace(
 )
 COMMENT = "/classes/Comment"
 PREFIX = Prefix("/1.1", DIALECT, name="LeanCloud")
-_row_of = partial(Row, who=ANYBODY, prefixes=(PREFIX,))
+_row_of = partial(Row, noun="comments", who=ANYBODY, prefixes=(PREFIX,))
 # If the site names an application, headers decide. The fast path does not read these, so it
 # prepares nothing, and the endpoint checks them.
 ROWS = (
-    _row_of("leancloud_find", "GET", "/classes/Counter", _FIND, answer=FOUND, fast=find),
+    _row_of(
+        "leancloud_find", "GET", "/classes/Counter", _FIND, answer=FOUND, fast=find, noun="counting"
+    ),
     _row_of("leancloud_create", "POST", "/classes/Counter", _CREATE, answer=CREATED, fast=save),
     _row_of(
         "leancloud_increment", "PUT", "/classes/Counter/{objectId}", _PUT, answer=UPDATED, fast=save

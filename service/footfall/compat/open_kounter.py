@@ -23,10 +23,10 @@ from ..http.response import SHARED, Reply, Response
 from ..http.translations import translate
 from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
-from ..table.endpoint import Row
 from ..table.fast import Answering, FastRequest
 from ..table.fields import Choice, Field, Fields, FieldValues, Schema, Shapes, Text
 from ..table.prefixes import Prefix
+from ..table.rows import Row
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, list_of, object_of
 from ..table.who import ANYBODY
 from .echo import size_of
@@ -188,7 +188,7 @@ DIALECT = replace(
     refusals=Refusals(_refused, "OpenKounterError", dict.fromkeys(STATUSES, REFUSED)),
 )
 PREFIXES = (Prefix("", DIALECT, name="Open Kounter"),)
-_row = partial(Row, who=ANYBODY, prefixes=PREFIXES)
+_row = partial(Row, noun="counting", who=ANYBODY, prefixes=PREFIXES)
 # Waline's operations are under /api as well; none is called so.
 ROWS = (
     _row("open_kounter_read", "GET", "/api/counter", _GET, answer=READ, fast=read),

@@ -24,10 +24,10 @@ from ..site import Site
 from ..statistics.noun import Statistics
 from ..statistics.totals import Totals
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fast import Answering, FastRequest
 from ..table.fields import ONLY_TRUE, Fields, FromSettings, Given, Text
 from ..table.prefixes import Prefix
+from ..table.rows import Row
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
 from .refusals import dialect_of, error_schema, in_json, status_of
@@ -157,11 +157,11 @@ _FIELDS_2 = Fields(
 THREE = AnswerSchema(object_of(**dict.fromkeys(NAMES, NUMBER)))
 FOUR = AnswerSchema(object_of(**dict.fromkeys((*NAMES, "page_uv"), NUMBER)))
 # What all of them have in common.
-_row = partial(Row, path="/log", who=ANYBODY)
+_row = partial(Row, noun="", path="/log", who=ANYBODY)
 
 
 def _rows(
-    version: str, fields: Fields, answer: AnswerSchema, prefixes: tuple[Prefix, ...]
+    version: str, fields: Fields[View], answer: AnswerSchema, prefixes: tuple[Prefix, ...]
 ) -> list[Row]:
     return [
         _row(

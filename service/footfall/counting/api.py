@@ -20,7 +20,6 @@ from ..table import schemas
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.dialects import Dialect, content
-from ..table.endpoint import Row
 from ..table.fast import Answering, FastRequest, answered
 from ..table.fields import (
     COUNTER_TYPES,
@@ -35,9 +34,12 @@ from ..table.fields import (
     Shapes,
     Words,
 )
+from ..table.rows import Declared, Row
 from ..table.who import ANYBODY
 from .fast import CounterChange, CounterRead
 from .rules import Counting, lowers_views
+
+operation = Declared[Counting]("counting")
 
 # Encoders by requested types, which clients choose.
 MAX_SHARED_REPLIES = 256
@@ -100,11 +102,40 @@ def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
     return [dict(zip(types, counts[i : i + width], strict=True)) for i in starts]
 
 
+_READ_TYPES = Words("type", "The counters of each page", VIEWS, COUNTER_TYPES)
+_READ_MANY = Fields(
+    Read.of,
+    (Paths("paths", "The pages; none of these is split at commas"), _READ_TYPES),
+    when=lambda request: "paths" in request.fields,
+)
+_READ = Fields(
+    Read.of,
+    (Paths("path", "The pages, between commas or by one parameter each"), _READ_TYPES),
+    source="query",
+)
+READ = Shapes((_READ_MANY, _READ))
+
+
 def read(counting: Counting, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
     names = counting.counters.names(parsed.paths, parsed.types)
     return CounterRead(counting, names, counts_reply(tuple(parsed.types), parsed.dialect))
+
+
+operation.append(
+    Row(
+        "article_read",
+        "GET",
+        "/article",
+        READ,
+        ANYBODY,
+        schemas.READ,
+        envelope=content,
+        fast=read,
+        noun="counting",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +198,6 @@ def _change(values: FieldValues) -> tuple[str, str, int]:
     return values["path"], values["type"], ACTIONS[values["action"]]
 
 
-_READ_TYPES = Words("type", "The counters of each page", VIEWS, COUNTER_TYPES)
-_READ_MANY = Fields(
-    Read.of,
-    (Paths("paths", "The pages; none of these is split at commas"), _READ_TYPES),
-    when=lambda request: "paths" in request.fields,
-)
-_READ = Fields(
-    Read.of,
-    (Paths("path", "The pages, between commas or by one parameter each"), _READ_TYPES),
-    source="query",
-)
 _CHANGE = Fields(
     Change.of,
     (
@@ -188,9 +208,8 @@ _CHANGE = Fields(
         Aside("webdriver", "`true` if a program reads the page, as `navigator.webdriver` says"),
     ),
 )
-READ = Shapes((_READ_MANY, _READ))
 # An object with `paths` is a read, as in Waline.
-CHANGE = Shapes(
+CHANGE: Shapes[Change | Read] = Shapes(
     (_READ_MANY, ListOf(Change.of_list, _CHANGE, "changes", "change", MAX_PATHS), _CHANGE)
 )
 
@@ -201,6 +220,9 @@ def add(counting: Counting, parsed: Change | Read) -> FastRequest | None:
     return None if is_lower else _asked(counting, parsed)
 
 
+@operation(
+    "article_change", "POST", "/article", CHANGE, ANYBODY, schemas.READ, envelope=content, fast=add
+)
 async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> Answered:
     """Raises Unauthorized or Forbidden if a caller other than an administrator lowers views."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
@@ -215,21 +237,3 @@ def _asked(counting: Counting, parsed: Change | Read) -> FastRequest:
     reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
     origin = origin_of(parsed.referrer, counting.own_hosts, is_automated=parsed.webdriver)
     return CounterChange(counting, parsed.changes, reply, origin)
-
-
-ROWS = (
-    Row(
-        "article_read", "GET", "/article", READ, ANYBODY, schemas.READ, envelope=content, fast=read
-    ),
-    Row(
-        "article_change",
-        "POST",
-        "/article",
-        CHANGE,
-        ANYBODY,
-        schemas.READ,
-        change,
-        envelope=content,
-        fast=add,
-    ),
-)

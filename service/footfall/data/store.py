@@ -1,7 +1,7 @@
 """The data in Redis: one module per noun, one round trip per method.
 
 The driver does the rest: it names keys (driver/keys.py), calls scripts by the names in their
-headers (driver/scripts.py), joins concurrent requests (counting/batch.py), and turns failures of
+headers (driver/scripts.py), joins concurrent requests (driver/batch.py), and turns failures of
 Redis into StoreUnavailable (driver/client.py).
 """
 

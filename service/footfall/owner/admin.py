@@ -18,7 +18,6 @@ from ..site import Data, Site
 from ..table import schemas
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fields import (
     COUNTER_TYPES,
     NO_FIELDS,
@@ -31,10 +30,15 @@ from ..table.fields import (
 )
 from ..table.middleware import LOOKS
 from ..table.prefixes import UI
+from ..table.rows import Declared
 from ..table.schemas import NUMBER, REAL, TEXT, AnswerSchema, list_of, map_of, object_of, ref
 from ..table.who import ADMINISTRATOR, MODERATOR
 from ..telemetry.metrics import Histogram, Metrics, Route
 from . import counter_search
+
+of_site = Declared[Site]("", UI)
+of_comments = Declared[Comments]("comments", UI)
+of_accounts = Declared[Accounts]("accounts", UI)
 
 MAX_REASON = 200
 # How long to wait for a measurement of the stored data, which continues after that.
@@ -67,6 +71,22 @@ SEARCH = Fields(
 )
 
 
+COUNTERS_ANSWER = AnswerSchema(
+    {
+        "anyOf": [
+            object_of(path=TEXT, counts=ref("Counts")),
+            object_of(
+                data=list_of(object_of(count=NUMBER, type=TEXT, path=TEXT)),
+                matching=NUMBER,
+                after=NUMBER,
+                share=REAL,
+            ),
+        ]
+    }
+)
+
+
+@of_site("counter_search", "GET", "/counters", SEARCH, ADMINISTRATOR, COUNTERS_ANSWER)
 async def counters(site: Site, parsed: Search, caller: Caller) -> JsonObject:
     if parsed.path is not None:
         counts = await counter_search.of_path(
@@ -117,6 +137,7 @@ CORRECTION = Fields(
 )
 
 
+@of_comments("counter_correct", "PUT", "/counters", CORRECTION, ADMINISTRATOR, schemas.NUMBER_OF)
 async def correct(comments: Comments, parsed: Correction, caller: Caller) -> JsonObject:
     count = await counter_search.correct(
         comments.counting.counters,
@@ -159,6 +180,22 @@ LOG = Fields(
 )
 
 
+LOG_ANSWER = AnswerSchema(
+    list_of(
+        object_of(
+            entry=TEXT,
+            time=NUMBER,
+            nick=TEXT,
+            url=TEXT,
+            orig=TEXT,
+            author=TEXT,
+            _optional=dict.fromkeys(("by", "did", "id", "was", "now", "door", "action"), TEXT),
+        )
+    )
+)
+
+
+@of_comments("log_read", "GET", "/log", LOG, MODERATOR, LOG_ANSWER)
 async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObject]:
     """With where a comment is that is still there, or in the bin, how it starts, and its author."""
     entries = await comments.log.newest(parsed.size, parsed.before)
@@ -178,12 +215,38 @@ async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObjec
     ]
 
 
+SETTINGS_ANSWER = AnswerSchema(
+    list_of(object_of(name=TEXT, value=TEXT, default=TEXT, meaning=TEXT))
+)
+
+
+@of_accounts("settings_read", "GET", "/settings", NO_FIELDS, ADMINISTRATOR, SETTINGS_ANSWER)
 async def settings(accounts: Accounts, parsed: None, caller: Caller) -> list[JsonObject]:
     """Those in force, without secrets."""
     names = ("name", "value", "default", "meaning")
     return [dict(zip(names, row, strict=True)) for row in accounts.process.about.settings]
 
 
+STATE_ANSWER = AnswerSchema(
+    object_of(
+        versions=map_of(TEXT),
+        durability=TEXT,
+        problems=list_of(TEXT),
+        floods=list_of(TEXT),
+        redisMs=REAL,
+        servers=list_of(map_of(TEXT)),
+        stored=map_of(object_of(number=REAL, bytesEach=REAL)),
+        connections=REAL,
+        waiting=NUMBER,
+        requests=REAL,
+        failed=REAL,
+        seconds=map_of(REAL),
+        redisSeconds=map_of(REAL),
+    )
+)
+
+
+@of_site("state_read", "GET", "/state", NO_FIELDS, ADMINISTRATOR, STATE_ANSWER)
 async def state(site: Site, parsed: None, caller: Caller) -> JsonObject:
     """How the service is, and Redis; numbers are since the start, and of all workers."""
     began = time.perf_counter()
@@ -263,87 +326,3 @@ async def _servers(process: Process) -> list[Mapping[str, str]]:
         {ours: facts[theirs] for ours, theirs in _FACTS.items() if theirs in facts} if facts else {}
         for facts in every
     ]
-
-
-COUNTERS_ANSWER = AnswerSchema(
-    {
-        "anyOf": [
-            object_of(path=TEXT, counts=ref("Counts")),
-            object_of(
-                data=list_of(object_of(count=NUMBER, type=TEXT, path=TEXT)),
-                matching=NUMBER,
-                after=NUMBER,
-                share=REAL,
-            ),
-        ]
-    }
-)
-LOG_ANSWER = AnswerSchema(
-    list_of(
-        object_of(
-            entry=TEXT,
-            time=NUMBER,
-            nick=TEXT,
-            url=TEXT,
-            orig=TEXT,
-            author=TEXT,
-            _optional=dict.fromkeys(("by", "did", "id", "was", "now", "door", "action"), TEXT),
-        )
-    )
-)
-SETTINGS_ANSWER = AnswerSchema(
-    list_of(object_of(name=TEXT, value=TEXT, default=TEXT, meaning=TEXT))
-)
-STATE_ANSWER = AnswerSchema(
-    object_of(
-        versions=map_of(TEXT),
-        durability=TEXT,
-        problems=list_of(TEXT),
-        floods=list_of(TEXT),
-        redisMs=REAL,
-        servers=list_of(map_of(TEXT)),
-        stored=map_of(object_of(number=REAL, bytesEach=REAL)),
-        connections=REAL,
-        waiting=NUMBER,
-        requests=REAL,
-        failed=REAL,
-        seconds=map_of(REAL),
-        redisSeconds=map_of(REAL),
-    )
-)
-ROWS = (
-    Row(
-        "counter_search",
-        "GET",
-        "/counters",
-        SEARCH,
-        ADMINISTRATOR,
-        COUNTERS_ANSWER,
-        counters,
-        prefixes=(UI,),
-    ),
-    Row(
-        "counter_correct",
-        "PUT",
-        "/counters",
-        CORRECTION,
-        ADMINISTRATOR,
-        schemas.NUMBER_OF,
-        correct,
-        prefixes=(UI,),
-    ),
-    Row("log_read", "GET", "/log", LOG, MODERATOR, LOG_ANSWER, log, prefixes=(UI,)),
-    Row(
-        "settings_read",
-        "GET",
-        "/settings",
-        NO_FIELDS,
-        ADMINISTRATOR,
-        SETTINGS_ANSWER,
-        settings,
-        prefixes=(UI,),
-    ),
-    Row(
-        "state_read", "GET", "/state", NO_FIELDS, ADMINISTRATOR, STATE_ANSWER, state, prefixes=(UI,)
-    ),
-)

@@ -13,9 +13,9 @@ from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
-from ..table.endpoint import Row
 from ..table.fields import Fields, FieldValues, Integer, Text
 from ..table.prefixes import UI
+from ..table.rows import Declared
 from ..table.schemas import (
     A_COMMENT,
     CHANGE,
@@ -28,6 +28,8 @@ from ..table.schemas import (
     or_null,
 )
 from ..table.who import MODERATOR
+
+operation = Declared[Comments]("comments", UI)
 
 
 def _mark(after: str, context: ParseContext) -> str:
@@ -55,6 +57,18 @@ PART = Fields(
 )
 
 
+BIN_ANSWER = AnswerSchema(
+    object_of(
+        data=list_of(
+            object_of(comment=A_COMMENT, replies=NUMBER, deleted=or_null(CHANGE), removedAt=NUMBER)
+        ),
+        after=TEXT,
+        total=NUMBER,
+    )
+)
+
+
+@operation("bin_read", "GET", "/queue/bin", PART, MODERATOR, BIN_ANSWER)
 async def list_(comments: Comments, parsed: Part, caller: Caller) -> JsonObject:
     part = await domain.part(comments, caller.viewer, size=parsed.size, after=parsed.after)
     view = View(caller.viewer, comments.display, parsed.dialect.date)
@@ -79,26 +93,14 @@ def _ids(values: FieldValues, request: RawRequest, context: ParseContext) -> tup
 NAMED = Fields(_ids, (IDS,))
 
 
+RESTORED = AnswerSchema(object_of(results=RESULTS))
+
+
+@operation("bin_restore", "PUT", "/queue/bin", NAMED, MODERATOR, RESTORED)
 async def restore(comments: Comments, ids: tuple[str, ...], caller: Caller) -> JsonObject:
     return {"results": await domain.restore(comments, ids, caller)}
 
 
+@operation("bin_remove", "DELETE", "/queue/bin", NAMED, MODERATOR, RESTORED)
 async def remove(comments: Comments, ids: tuple[str, ...], caller: Caller) -> JsonObject:
     return {"results": await domain.remove(comments, ids, caller)}
-
-
-BIN_ANSWER = AnswerSchema(
-    object_of(
-        data=list_of(
-            object_of(comment=A_COMMENT, replies=NUMBER, deleted=or_null(CHANGE), removedAt=NUMBER)
-        ),
-        after=TEXT,
-        total=NUMBER,
-    )
-)
-RESTORED = AnswerSchema(object_of(results=RESULTS))
-ROWS = (
-    Row("bin_read", "GET", "/queue/bin", PART, MODERATOR, BIN_ANSWER, list_, prefixes=(UI,)),
-    Row("bin_restore", "PUT", "/queue/bin", NAMED, MODERATOR, RESTORED, restore, prefixes=(UI,)),
-    Row("bin_remove", "DELETE", "/queue/bin", NAMED, MODERATOR, RESTORED, remove, prefixes=(UI,)),
-)

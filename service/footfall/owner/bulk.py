@@ -18,12 +18,14 @@ from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import STATUSES, Caller, Standing
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Shapes, Text, Texts
 from ..table.prefixes import UI
+from ..table.rows import Declared
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of, or_null
 from ..table.who import MODERATOR
 from .queue import KEYWORD, STATUS, statuses_of
+
+operation = Declared[Comments]("comments", UI)
 
 # Comments that are named in one request: as many as groups are made of.
 MAX_TARGETS = MAX_GROUPED_COMMENTS
@@ -97,7 +99,19 @@ BULK = Shapes(
     )
 )
 
+_ACTION: Mapping[str, Schema] = {
+    "name": TEXT,
+    "total": or_null(NUMBER),
+    "done": NUMBER,
+    "left": NUMBER,
+    "isRunning": FLAG,
+    "isCut": FLAG,
+    "canUndo": FLAG,
+}
+BULK_ACTION_ANSWER = AnswerSchema(object_of(**_ACTION))
 
+
+@operation("queue_bulk", "POST", "/queue/bulk", BULK, MODERATOR, BULK_ACTION_ANSWER)
 async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> JsonObject:
     """Raises BadRequest, TooManyAtOnce, Busy."""
     action = await actions.begin(comments, parsed.order, parsed.targets, caller, name=parsed.action)
@@ -114,16 +128,24 @@ LOOK = Fields(_name, (_NAME,), source="query")
 UNDO = Fields(_name, (_NAME,))
 
 
+@operation("queue_bulk_read", "GET", "/queue/bulk", LOOK, MODERATOR, BULK_ACTION_ANSWER)
 async def look(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused."""
     return _answer(await progress.look(comments, name))
 
 
+@operation("queue_bulk_undo", "PUT", "/queue/bulk", UNDO, MODERATOR, BULK_ACTION_ANSWER)
 async def undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyAtOnce, Busy."""
     return _answer(await actions.begin_undo(comments, name, caller))
 
 
+RECENT_ACTIONS_ANSWER = AnswerSchema(
+    list_of(object_of(**_ACTION, do=TEXT, by=TEXT, nick=TEXT, time=NUMBER, leftMs=NUMBER))
+)
+
+
+@operation("queue_actions", "GET", "/queue/actions", NO_FIELDS, MODERATOR, RECENT_ACTIONS_ANSWER)
 async def recent(comments: Comments, parsed: None, caller: Caller) -> list[JsonObject]:
     """The actions of the last minute, newest first, also of other moderators."""
     listed, now_ms = await progress.recent(comments), comments.process.clock()
@@ -151,60 +173,3 @@ def _answer(action: Action) -> dict[str, object]:
         "isCut": action.is_cut,
         "canUndo": action.can_undo,
     }
-
-
-_ACTION: Mapping[str, Schema] = {
-    "name": TEXT,
-    "total": or_null(NUMBER),
-    "done": NUMBER,
-    "left": NUMBER,
-    "isRunning": FLAG,
-    "isCut": FLAG,
-    "canUndo": FLAG,
-}
-BULK_ACTION_ANSWER = AnswerSchema(object_of(**_ACTION))
-RECENT_ACTIONS_ANSWER = AnswerSchema(
-    list_of(object_of(**_ACTION, do=TEXT, by=TEXT, nick=TEXT, time=NUMBER, leftMs=NUMBER))
-)
-ROWS = (
-    Row(
-        "queue_bulk",
-        "POST",
-        "/queue/bulk",
-        BULK,
-        MODERATOR,
-        BULK_ACTION_ANSWER,
-        bulk,
-        prefixes=(UI,),
-    ),
-    Row(
-        "queue_bulk_read",
-        "GET",
-        "/queue/bulk",
-        LOOK,
-        MODERATOR,
-        BULK_ACTION_ANSWER,
-        look,
-        prefixes=(UI,),
-    ),
-    Row(
-        "queue_bulk_undo",
-        "PUT",
-        "/queue/bulk",
-        UNDO,
-        MODERATOR,
-        BULK_ACTION_ANSWER,
-        undo,
-        prefixes=(UI,),
-    ),
-    Row(
-        "queue_actions",
-        "GET",
-        "/queue/actions",
-        NO_FIELDS,
-        MODERATOR,
-        RECENT_ACTIONS_ANSWER,
-        recent,
-        prefixes=(UI,),
-    ),
-)

@@ -21,10 +21,10 @@ from ..http.response import JSON_TYPE
 from ..site import Site
 from ..table.context import ParseContext
 from ..table.dialects import Dialect, Refusals
-from ..table.endpoint import Row, asking
 from ..table.fields import Field, Fields, ListOf, Paths, Words
 from ..table.operations import Operations
 from ..table.prefixes import UI, Prefix
+from ..table.rows import Row, asking
 from ..table.schemas import SCHEMAS, media_of
 from ..table.who import ANYBODY, COMMENTER
 from .files import TYPES, Page, send_file
@@ -58,6 +58,8 @@ NOUNS = {
     "state": "The service",
 }
 _ID = "/{id}"
+
+Shape = Fields[Any] | ListOf[Any]
 
 
 def described(context: ParseContext, operations: Operations, version: str) -> Schema:
@@ -107,7 +109,7 @@ def _is_described(row: Row, prefix: Prefix) -> bool:
     return prefix is not UI or row.prefixes == (UI,)
 
 
-def _id(shape: Fields | ListOf) -> str:
+def _id(shape: Shape) -> str:
     return shape.id if isinstance(shape, Fields) else ""
 
 
@@ -148,7 +150,7 @@ def _operation(
     return operation
 
 
-def _shapes(rows: Iterable[Row], *, with_id: bool) -> Iterator[tuple[Row, Fields | ListOf]]:
+def _shapes(rows: Iterable[Row], *, with_id: bool) -> Iterator[tuple[Row, Shape]]:
     for row in rows:
         for shape in row.fields.shapes:
             # With an id after it a path means one thing, without it another.
@@ -157,7 +159,7 @@ def _shapes(rows: Iterable[Row], *, with_id: bool) -> Iterator[tuple[Row, Fields
                 yield row, shape
 
 
-def _is_in_query(row: Row, shape: Fields) -> bool:
+def _is_in_query(row: Row, shape: Fields[Any]) -> bool:
     return shape.source == "query" or (shape.source == "either" and row.method == "GET")
 
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..errors import WrongMethod
 from ..http.client import headers_of
 from ..http.response import Headers
-from ..table.endpoint import READING
+from ..table.rows import READING
 from ..table.sending import answer_options, send_failure
 
 UI = Path(__file__).parents[1] / "ui"

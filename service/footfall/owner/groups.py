@@ -10,12 +10,14 @@ from ..http.params import RawRequest
 from ..model import Caller, Comment
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fields import Fields, FieldValues
 from ..table.prefixes import UI
+from ..table.rows import Declared
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of
 from ..table.who import MODERATOR
 from .queue import KEYWORD, STATUS, statuses_of
+
+operation = Declared[Comments]("comments", UI)
 
 # Of a sample's text.
 MAX_SAMPLE_CHARACTERS = 280
@@ -33,6 +35,30 @@ class Groups:
 GROUPS = Fields(Groups.of, (STATUS, KEYWORD), source="query")
 
 
+QUEUE_GROUPS_ANSWER = AnswerSchema(
+    object_of(
+        data=list_of(
+            object_of(
+                kind=TEXT,
+                value=TEXT,
+                ids=list_of(TEXT),
+                versions=list_of(TEXT),
+                authors=NUMBER,
+                addresses=NUMBER,
+                samples=list_of(
+                    object_of(objectId=TEXT, nick=TEXT, orig=TEXT, url=TEXT, time=NUMBER)
+                ),
+            )
+        ),
+        others=list_of(TEXT),
+        isPart=FLAG,
+        waiting=NUMBER,
+        spam=NUMBER,
+    )
+)
+
+
+@operation("queue_groups", "GET", "/queue/groups", GROUPS, MODERATOR, QUEUE_GROUPS_ANSWER)
 async def groups(comments: Comments, parsed: Groups, caller: Caller) -> JsonObject:
     """Raises TooManyAtOnce, Busy."""
     groups = await domain.groups(comments, parsed.wanted, caller)
@@ -65,38 +91,3 @@ def _sample(comment: Comment) -> dict[str, object]:
         "url": comment.path,
         "time": comment.at,
     }
-
-
-QUEUE_GROUPS_ANSWER = AnswerSchema(
-    object_of(
-        data=list_of(
-            object_of(
-                kind=TEXT,
-                value=TEXT,
-                ids=list_of(TEXT),
-                versions=list_of(TEXT),
-                authors=NUMBER,
-                addresses=NUMBER,
-                samples=list_of(
-                    object_of(objectId=TEXT, nick=TEXT, orig=TEXT, url=TEXT, time=NUMBER)
-                ),
-            )
-        ),
-        others=list_of(TEXT),
-        isPart=FLAG,
-        waiting=NUMBER,
-        spam=NUMBER,
-    )
-)
-ROWS = (
-    Row(
-        "queue_groups",
-        "GET",
-        "/queue/groups",
-        GROUPS,
-        MODERATOR,
-        QUEUE_GROUPS_ANSWER,
-        groups,
-        prefixes=(UI,),
-    ),
-)

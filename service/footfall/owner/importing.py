@@ -22,11 +22,13 @@ from ..model import Caller
 from ..site import Site
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
-from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, FieldValues
 from ..table.prefixes import UI
+from ..table.rows import Declared
 from ..table.schemas import AnswerSchema
 from ..table.who import ADMINISTRATOR
+
+operation = Declared[Site]("", UI)
 
 # A body has to come within 20 seconds; a larger file is for `footfall import`. moving.js knows it.
 MAX_FILE_BYTES = 32 << 20
@@ -62,6 +64,10 @@ UPLOAD = Fields(
 )
 
 
+LINES_ANSWER = AnswerSchema({}, has_lines=True)
+
+
+@operation("import", "POST", "/import", UPLOAD, ADMINISTRATOR, LINES_ANSWER, is_upload=True)
 async def import_(site: Site, parsed: Upload, caller: Caller) -> Response:
     """Raises BadRequest and Unreadable."""
     with ExitStack() as stack:
@@ -96,19 +102,3 @@ async def _lines(
         except Exception as error:
             # The status is already sent.
             yield failed(error, language, "an import", refuse).body + b"\n"
-
-
-LINES_ANSWER = AnswerSchema({}, has_lines=True)
-ROWS = (
-    Row(
-        "import",
-        "POST",
-        "/import",
-        UPLOAD,
-        ADMINISTRATOR,
-        LINES_ANSWER,
-        import_,
-        is_upload=True,
-        prefixes=(UI,),
-    ),
-)

@@ -18,7 +18,7 @@ from ..http.page_words import PageWords, language_of
 from ..http.params import parse_query
 from ..notifications.rules.decisions import Decision, Decisions
 from ..notifications.rules.recipients import Recipients
-from ..table.endpoint import READING
+from ..table.rows import READING
 from ..table.sending import send_failure
 from .files import TYPES, UI, filled, send_file
 

@@ -19,11 +19,13 @@ from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
-from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ..table.prefixes import UI
+from ..table.rows import Declared
 from ..table.schemas import A_COMMENT, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import MODERATOR, READER
+
+operation = Declared[Comments]("comments", UI)
 
 # Comments that are named in one request.
 MAX_NAMED = 100
@@ -99,6 +101,19 @@ LIST = Shapes(
 )
 
 
+QUEUE_PART_ANSWER = AnswerSchema(
+    object_of(
+        data=list_of(A_COMMENT),
+        after=TEXT,
+        searched=NUMBER,
+        total=or_null(NUMBER),
+        waiting=NUMBER,
+        spam=NUMBER,
+    )
+)
+
+
+@operation("queue_read", "GET", "/queue", LIST, MODERATOR, QUEUE_PART_ANSWER)
 async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
     """Raises BadRequest."""
     viewer = caller.viewer
@@ -136,27 +151,12 @@ class News:
 NEWS = Fields(News.of, (STATUS,), source="query")
 
 
-async def news(comments: Comments, parsed: News, caller: Caller) -> JsonObject:
-    news = await domain.news(comments, parsed.statuses)
-    return {"ids": news.ids, "total": news.total, "waiting": news.waiting, "spam": news.spam}
-
-
-QUEUE_PART_ANSWER = AnswerSchema(
-    object_of(
-        data=list_of(A_COMMENT),
-        after=TEXT,
-        searched=NUMBER,
-        total=or_null(NUMBER),
-        waiting=NUMBER,
-        spam=NUMBER,
-    )
-)
 QUEUE_NEWS_ANSWER = AnswerSchema(
     object_of(ids=list_of(TEXT), total=NUMBER, waiting=NUMBER, spam=NUMBER)
 )
-ROWS = (
-    Row("queue_read", "GET", "/queue", LIST, MODERATOR, QUEUE_PART_ANSWER, list_, prefixes=(UI,)),
-    Row(
-        "queue_news", "GET", "/queue/new", NEWS, MODERATOR, QUEUE_NEWS_ANSWER, news, prefixes=(UI,)
-    ),
-)
+
+
+@operation("queue_news", "GET", "/queue/new", NEWS, MODERATOR, QUEUE_NEWS_ANSWER)
+async def news(comments: Comments, parsed: News, caller: Caller) -> JsonObject:
+    news = await domain.news(comments, parsed.statuses)
+    return {"ids": news.ids, "total": news.total, "waiting": news.waiting, "spam": news.spam}

@@ -14,11 +14,13 @@ from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
-from ..table.endpoint import Row
 from ..table.fields import Fields, FieldValues, Text
 from ..table.prefixes import UI
+from ..table.rows import Declared
 from ..table.schemas import A_COMMENT, CHANGE, TEXT, AnswerSchema, map_of, object_of
 from ..table.who import MODERATOR
+
+operation = Declared[Comments]("comments", UI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,14 @@ REPLY = Fields(
 )
 
 
+REPLIED_ANSWER = AnswerSchema(
+    object_of(
+        reply=A_COMMENT, results=map_of(TEXT), undo=TEXT, _optional={"changed": map_of(CHANGE)}
+    )
+)
+
+
+@operation("queue_reply", "POST", "/queue/reply", REPLY, MODERATOR, REPLIED_ANSWER)
 async def reply(comments: Comments, parsed: Reply, caller: Caller) -> JsonObject:
     """Raises Changed, Refused, TooManyAtOnce, Busy."""
     stored, live, action = await domain.reply(
@@ -72,36 +82,10 @@ def _text(values: FieldValues, request: RawRequest, context: ParseContext) -> st
 PREVIEW = Fields(_text, (NEEDED_TEXT,))
 
 
+PREVIEW_ANSWER = AnswerSchema(object_of(html=TEXT))
+
+
+@operation("queue_preview", "POST", "/queue/preview", PREVIEW, MODERATOR, PREVIEW_ANSWER)
 async def preview(comments: Comments, text: str, caller: Caller) -> JsonObject:
     """Raises TooManyAtOnce, Busy."""
     return {"html": await domain.preview(comments, text, caller)}
-
-
-REPLIED_ANSWER = AnswerSchema(
-    object_of(
-        reply=A_COMMENT, results=map_of(TEXT), undo=TEXT, _optional={"changed": map_of(CHANGE)}
-    )
-)
-PREVIEW_ANSWER = AnswerSchema(object_of(html=TEXT))
-ROWS = (
-    Row(
-        "queue_reply",
-        "POST",
-        "/queue/reply",
-        REPLY,
-        MODERATOR,
-        REPLIED_ANSWER,
-        reply,
-        prefixes=(UI,),
-    ),
-    Row(
-        "queue_preview",
-        "POST",
-        "/queue/preview",
-        PREVIEW,
-        MODERATOR,
-        PREVIEW_ANSWER,
-        preview,
-        prefixes=(UI,),
-    ),
-)

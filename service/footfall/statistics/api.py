@@ -16,8 +16,8 @@ from ..http.response import Reply, tagged_by_body
 from ..model import PUBLIC, Caller
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.endpoint import Row
 from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Flag, Integer, PagePath, Text
+from ..table.rows import Declared
 from ..table.schemas import FLAG, MAYBE, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from .agents import CLASSES
@@ -26,6 +26,8 @@ from .calendar import MAX_DAYS, date_of, day_number, days_between
 from .most_read import MAX_PAGES, ORDERS, PERIODS
 from .noun import Statistics
 from .reports import Report, Reports
+
+operation = Declared[Statistics]("statistics")
 
 # Default period in days.
 DAYS = 14
@@ -91,6 +93,28 @@ SERIES = Fields(
 )
 
 
+VIEWS_ANSWER = AnswerSchema(
+    object_of(
+        path=MAYBE,
+        unit=TEXT,
+        to=TEXT,
+        total=NUMBER,
+        views=list_of(
+            object_of(at=TEXT, views=NUMBER, _optional={"people": NUMBER, "visitors": NUMBER})
+        ),
+        **{"from": TEXT},
+        _optional={
+            "people": NUMBER,
+            "visitors": NUMBER,
+            "is_exact": FLAG,
+            "bots": list_of(object_of(views=NUMBER, as_people=FLAG, **{"class": TEXT})),
+            "sources": list_of(object_of(host=TEXT, views=NUMBER, at_most=NUMBER)),
+        },
+    )
+)
+
+
+@operation("statistics_read", "GET", "/statistics", SERIES, PUBLIC_SERIES, VIEWS_ANSWER)
 async def series(statistics: Statistics, parsed: Series, caller: Caller) -> Fragment:
     """Each day of the period, or the hours that are known in which there were views."""
     make = partial(_series, statistics.reports, parsed)
@@ -142,6 +166,10 @@ def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
     return [{name: key, "views": number} for key, number in ranked]
 
 
+CSV_ANSWER = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
+
+
+@operation("statistics_csv", "GET", "/statistics.csv", SERIES, PUBLIC_SERIES, CSV_ANSWER)
 async def as_table(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
     """The same as a table, for spreadsheets."""
     make = partial(_csv_of_series, statistics.reports, parsed)
@@ -192,6 +220,25 @@ TOP = Fields(
 )
 
 
+TOP_ANSWER = AnswerSchema(
+    object_of(
+        by=TEXT,
+        days=NUMBER,
+        pages=list_of(
+            object_of(
+                path=TEXT,
+                views=NUMBER,
+                people=or_null(NUMBER),
+                visitors=NUMBER,
+                comments=NUMBER,
+                is_exact=FLAG,
+            )
+        ),
+    )
+)
+
+
+@operation("statistics_top", "GET", "/statistics/top", TOP, PUBLIC_TOP, TOP_ANSWER)
 async def top(statistics: Statistics, parsed: Top, caller: Caller) -> Fragment:
     make = partial(_top, statistics.reports, parsed)
     return Fragment(await once_a_minute(statistics, ("top", *astuple(parsed)), make, caller))
@@ -202,6 +249,20 @@ async def _top(reports: Reports, parsed: Top) -> bytes:
     return orjson.dumps({"by": parsed.by, "days": parsed.days, "pages": pages})
 
 
+TOTALS_ANSWER = AnswerSchema(
+    object_of(
+        views=or_null(NUMBER),
+        comments=NUMBER,
+        today=or_null(
+            object_of(views=NUMBER, people=or_null(NUMBER), visitors=or_null(NUMBER), is_exact=FLAG)
+        ),
+    )
+)
+
+
+@operation(
+    "statistics_totals", "GET", "/statistics/totals", NO_FIELDS, PUBLIC_TOTALS, TOTALS_ANSWER
+)
 async def totals(statistics: Statistics, parsed: None, caller: Caller) -> Fragment:
     """Views and comments ever, and today's; None for values that are not stored."""
 
@@ -236,6 +297,10 @@ PAGE = Fields(
 )
 
 
+ERASED_PAGE_ANSWER = AnswerSchema(object_of(path=TEXT))
+
+
+@operation("statistics_erase", "DELETE", "/statistics", PAGE, ADMINISTRATOR, ERASED_PAGE_ANSWER)
 async def erase(statistics: Statistics, parsed: str, caller: Caller) -> JsonObject:
     await statistics.reports.erase(parsed)
     return {"path": parsed}
@@ -260,6 +325,12 @@ AS_PEOPLE = Fields(
 )
 
 
+AS_PEOPLE_ANSWER = AnswerSchema(list_of(TEXT))
+
+
+@operation(
+    "statistics_people", "PUT", "/statistics/people", AS_PEOPLE, ADMINISTRATOR, AS_PEOPLE_ANSWER
+)
 async def count_as_people(statistics: Statistics, parsed: AsPeople, caller: Caller) -> list[str]:
     """All classes that count as people then."""
     return sorted(await statistics.reports.count_as_people(parsed.bots, is_people=parsed.is_people))
@@ -269,78 +340,3 @@ def _hour(at: int) -> str:
     """Such as 2026-11-23T16, in the site's time zone."""
     day, hour = divmod(at, 100)
     return f"{date_of(day).isoformat()}T{hour:02}"
-
-
-VIEWS_ANSWER = AnswerSchema(
-    object_of(
-        path=MAYBE,
-        unit=TEXT,
-        to=TEXT,
-        total=NUMBER,
-        views=list_of(
-            object_of(at=TEXT, views=NUMBER, _optional={"people": NUMBER, "visitors": NUMBER})
-        ),
-        **{"from": TEXT},
-        _optional={
-            "people": NUMBER,
-            "visitors": NUMBER,
-            "is_exact": FLAG,
-            "bots": list_of(object_of(views=NUMBER, as_people=FLAG, **{"class": TEXT})),
-            "sources": list_of(object_of(host=TEXT, views=NUMBER, at_most=NUMBER)),
-        },
-    )
-)
-CSV_ANSWER = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
-TOP_ANSWER = AnswerSchema(
-    object_of(
-        by=TEXT,
-        days=NUMBER,
-        pages=list_of(
-            object_of(
-                path=TEXT,
-                views=NUMBER,
-                people=or_null(NUMBER),
-                visitors=NUMBER,
-                comments=NUMBER,
-                is_exact=FLAG,
-            )
-        ),
-    )
-)
-TOTALS_ANSWER = AnswerSchema(
-    object_of(
-        views=or_null(NUMBER),
-        comments=NUMBER,
-        today=or_null(
-            object_of(views=NUMBER, people=or_null(NUMBER), visitors=or_null(NUMBER), is_exact=FLAG)
-        ),
-    )
-)
-ERASED_PAGE_ANSWER = AnswerSchema(object_of(path=TEXT))
-AS_PEOPLE_ANSWER = AnswerSchema(list_of(TEXT))
-ROWS = (
-    Row("statistics_read", "GET", "/statistics", SERIES, PUBLIC_SERIES, VIEWS_ANSWER, series),
-    Row("statistics_csv", "GET", "/statistics.csv", SERIES, PUBLIC_SERIES, CSV_ANSWER, as_table),
-    Row("statistics_top", "GET", "/statistics/top", TOP, PUBLIC_TOP, TOP_ANSWER, top),
-    Row(
-        "statistics_totals",
-        "GET",
-        "/statistics/totals",
-        NO_FIELDS,
-        PUBLIC_TOTALS,
-        TOTALS_ANSWER,
-        totals,
-    ),
-    Row(
-        "statistics_erase", "DELETE", "/statistics", PAGE, ADMINISTRATOR, ERASED_PAGE_ANSWER, erase
-    ),
-    Row(
-        "statistics_people",
-        "PUT",
-        "/statistics/people",
-        AS_PEOPLE,
-        ADMINISTRATOR,
-        AS_PEOPLE_ANSWER,
-        count_as_people,
-    ),
-)

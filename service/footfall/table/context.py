@@ -67,5 +67,5 @@ class Served:
     viewer_of: Callable[[str], Awaitable[Viewer]]
     clients: Clients
     unknown_proxies: UnknownProxies
-    # What an operation's function gets as its first argument.
-    noun_of: Callable[[Callable[..., Any]], Any]
+    # The noun of this name; the whole site for "".
+    noun: Callable[[str], Any]

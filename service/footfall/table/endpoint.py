@@ -4,13 +4,11 @@ Errors are caught here and in fast_cycle.py only. It is raw ASGI, because Starle
 Response cost more than the work of an operation.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ServiceError, TooLong, Unreadable, WrongMethod
@@ -19,104 +17,15 @@ from ..http.client import headers_of, names_page, purpose_of, service_url
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
-from ..http.response import JSON_TYPE, NO_STORE, SANDBOX, Reply, Response, tagged_by_body
 from ..http.response import Headers as Lines
+from ..http.response import Reply, Response, tagged_by_body
 from ..model import PUBLIC, Caller, Viewer
-from ..permissions import AccountRules
-from .answers import Answer, Answered, Streamed
-from .context import ParseContext, Served
-from .dialects import Dialect, usual
-from .fast import FastRequest, answered
-from .fields import Reader
-from .prefixes import WALINE_PREFIXES, Prefix
-from .schemas import AnswerSchema
+from .answers import Answer, Streamed
+from .context import Served
+from .dialects import Dialect
+from .fast import answered
+from .rows import READING, Row
 from .sending import failure, no_such_url, send_answer
-from .who import Who
-
-READING = ("GET", "HEAD")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One operation, in the API variant of each of its prefixes.
-
-    A variable in `path`, such as `{page:path}`, is a field of that name. `run` and `fast` get the
-    noun of the site that their first parameter is annotated with. `route` is its name in metrics.
-    `fields` are those that it reads, and `who` the permitted callers, unless a shape of the request
-    overrides it. `answer` describes the response. `run` returns plain data, an answer with more
-    (answers.py), or a finished Reply or Response. `fast` turns a parsed request into one that can
-    be answered without ASGI, for visitors who are not logged in; if it returns none, and for
-    others, `run` answers. Without `run`, `fast` answers everybody. `type` is the value of the
-    query's `type` that selects this row, None for any other value. `envelope` chooses among those
-    of an API variant. `admits_all`: SECURE_DOMAINS does not apply, as for browsers sent by another
-    service, and for feed readers. `is_picture`: it is served without a referring page, as to
-    GitHub's proxy. `is_upload`: the body is a file, and comes in pieces. `is_unsafe`: a GET that
-    changes something, such as a count; then a HEAD does nothing, and no response is cached.
-    `is_endless`: it is sent until its client disconnects.
-    """
-
-    route: str
-    method: str
-    path: str
-    fields: Reader
-    who: Who
-    answer: AnswerSchema
-    run: Callable[[Any, Any, Caller], Awaitable[Answered]] | None = None
-    envelope: Callable[[Dialect], Envelope] = usual
-    type: str | None = None
-    admits_all: bool = False
-    is_picture: bool = False
-    is_upload: bool = False
-    is_unsafe: bool = False
-    is_endless: bool = False
-    fast: Callable[[Any, Any], FastRequest | None] | None = None
-    prefixes: Sequence[Prefix] = WALINE_PREFIXES
-
-    def parse(
-        self,
-        request: RawRequest,
-        context: ParseContext,
-        rules: AccountRules,
-        viewer: Viewer = PUBLIC,
-    ) -> Any:
-        """What `run` gets. Raises BadRequest, FieldTooLong, and errors of permission: nothing is
-        parsed for other callers."""
-        shape = self.fields.shape_of(request)
-        who = shape.who or self.who
-        if who.is_first:
-            who.require(viewer, rules)
-            return shape(request, context)
-        parsed = shape(request, context)
-        who.require(viewer, rules)
-        return parsed
-
-    @property
-    def variables(self) -> Collection[str]:
-        """The names of the variable parts of its path."""
-        return compile_path(self.path)[2].keys()
-
-    @property
-    def template(self) -> str:
-        """Its path, with these names alone in braces."""
-        return compile_path(self.path)[1]
-
-    def fast_request(self, site: Served, parsed: Any) -> FastRequest | None:
-        fast = self.fast(site.noun_of(self.fast), parsed) if self.fast else None
-        is_change = fast is not None and fast.is_change
-        assert not is_change or self.method not in READING or self.is_unsafe, f"{self.route} counts"
-        return fast
-
-    def headers(self, dialect: Dialect) -> Lines:
-        """The headers of all its responses, errors included."""
-        headers = dialect.headers
-        if self.is_unsafe and NO_STORE not in headers:
-            headers = (*headers, NO_STORE)
-        return headers if self.answer.type == JSON_TYPE else (*headers, SANDBOX)
-
-
-def asking(row: Row) -> Sequence[Who]:
-    """The permissions of each shape of a request."""
-    return [shape.who or row.who for shape in row.fields.shapes]
 
 
 def reply_of(row: Row, dialect: Dialect, data: Any) -> Reply:
@@ -247,7 +156,7 @@ class Resource:
                 client = site.clients.of_caller(caller) if fast.is_change else None
                 return await answered(fast, client, caller)
         assert row.run is not None, f"{row.route} has nothing that answers this request"
-        return await row.run(site.noun_of(row.run), parsed, caller)
+        return await row.run(site.noun(row.noun), parsed, caller)
 
     def _row(self, method: str, path: str, type: object) -> Row:
         if not self._rows:

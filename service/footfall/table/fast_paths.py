@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from starlette.routing import compile_path
 
 from .dialects import Dialect
-from .endpoint import Row
 from .operations import Operations
+from .rows import Row
 
 # Method -> the operations of a path, and their dialect.
 Methods = Mapping[bytes, tuple[Sequence[Row], Dialect]]

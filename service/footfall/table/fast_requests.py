@@ -15,10 +15,11 @@ from ..http.response import Headers, Reply, Response, failed
 from ..telemetry.metrics import Route
 from .context import Served
 from .dialects import Dialect
-from .endpoint import Row, reply_of, whole
+from .endpoint import reply_of, whole
 from .fast import FastRequest
 from .fast_paths import FastPaths
 from .operations import Operations
+from .rows import Row
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024

@@ -6,7 +6,7 @@ An operation's row declares its fields. These declarations read them, and descri
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, Values
@@ -17,6 +17,7 @@ from .who import Who
 Source = Literal["query", "body", "either"]
 Schema = dict[str, Any]
 FieldValues = Mapping[str, Any]
+Parsed = TypeVar("Parsed", covariant=True)
 
 
 class FromSettings(NamedTuple):
@@ -225,7 +226,7 @@ ONLY_TRUE = {"type": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Generic[Parsed]):
     """The fields of a request of one shape, and the form made of their values.
 
     `when` selects the requests of this shape, if there are several. `before` checks everything
@@ -234,7 +235,7 @@ class Fields:
     the operation's other shapes.
     """
 
-    make: Callable[[FieldValues, RawRequest, ParseContext], Any]
+    make: Callable[[FieldValues, RawRequest, ParseContext], Parsed]
     fields: Sequence[Field] = ()
     source: Source = "body"
     who: Who | None = None
@@ -246,13 +247,13 @@ class Fields:
     check: Callable[[Form, FieldValues], None] | None = None
 
     @property
-    def shapes(self) -> Sequence["Fields"]:
+    def shapes(self) -> Sequence["Fields[Parsed]"]:
         return (self,)
 
-    def shape_of(self, request: RawRequest) -> "Fields":
+    def shape_of(self, request: RawRequest) -> "Fields[Parsed]":
         return self
 
-    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
+    def __call__(self, request: RawRequest, context: ParseContext) -> Parsed:
         """Raises BadRequest and FieldTooLong."""
         if self.before:
             self.before(request)
@@ -281,23 +282,23 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Deferred(Fields):
+class Deferred(Fields[Parsed]):
     """Fields that the operation validates by `read`, since the caller's role decides which
     count."""
 
-    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
+    def __call__(self, request: RawRequest, context: ParseContext) -> Parsed:
         return self.make({}, request, context)
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Generic[Parsed]):
     """A body that is a list of 1 to `most` objects with these fields.
 
     `name` is the name of the list, and `each` of an item. Errors name a field as `<index>.<field>`.
     """
 
-    make: Callable[[Sequence[FieldValues], RawRequest, ParseContext], Any]
-    object: Fields
+    make: Callable[[Sequence[FieldValues], RawRequest, ParseContext], Parsed]
+    object: Fields[Any]
     name: str
     each: str
     most: int
@@ -307,7 +308,7 @@ class ListOf:
     def when(request: RawRequest) -> bool:
         return isinstance(request.body, list)
 
-    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
+    def __call__(self, request: RawRequest, context: ParseContext) -> Parsed:
         if not 0 < len(request.body) <= self.most:
             raise BadRequest({self.name: f"{self.name} need a list of 1 to {self.most}"})
         found = []
@@ -323,22 +324,22 @@ class ListOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Shapes:
+class Shapes(Generic[Parsed]):
     """A request of one of several shapes: the first whose `when` holds, or the last one."""
 
-    shapes: Sequence[Fields | ListOf]
+    shapes: Sequence[Fields[Parsed] | ListOf[Parsed]]
 
-    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
+    def __call__(self, request: RawRequest, context: ParseContext) -> Parsed:
         return self.shape_of(request)(request, context)
 
-    def shape_of(self, request: RawRequest) -> Fields | ListOf:
+    def shape_of(self, request: RawRequest) -> Fields[Parsed] | ListOf[Parsed]:
         for shape in self.shapes:
             if shape.when is None or shape.when(request):
                 return shape
         return self.shapes[-1]
 
 
-Reader = Fields | Shapes
+Reader = Fields[Parsed] | Shapes[Parsed]
 
 
 def _nothing(values: FieldValues, request: RawRequest, context: ParseContext) -> None:

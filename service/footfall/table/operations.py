@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from .endpoint import Row
 from .prefixes import Prefix
+from .rows import Row
 
 # By prefix, path and method.
 Operations = Mapping[Prefix, Mapping[str, Mapping[str, Sequence[Row]]]]

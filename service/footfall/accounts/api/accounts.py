@@ -22,9 +22,9 @@ from ...render.view import DisplayOptions
 from ...table import schemas
 from ...table.answers import Data, JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integer, Text
 from ...table.names import Name
+from ...table.rows import Declared
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
 from ..noun import Accounts
 from ..rules import attempts, banning, mail_change, reauthentication, registration
@@ -36,6 +36,8 @@ from ..rules.reauthentication import OwnerProof
 from ..rules.registration import Applicant
 from .captcha_fields import captcha_fields, captcha_token
 from .session import PROOF, described, proof_of
+
+operation = Declared[Accounts]("accounts")
 
 # Waline's message for an invalid email.
 NO_MAIL = "email need an email under your options"
@@ -95,12 +97,14 @@ APPLICANT = Fields(
 )
 
 
+@operation("user_register", "POST", "/user", APPLICANT, ANYBODY, schemas.REGISTERED)
 async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> JsonObject | str:
     """Like Waline, it returns whether the address must be confirmed first."""
     is_asked = await registration.register(accounts, applicant, caller)
     return {"verify": True} if is_asked else ""
 
 
+@operation("user_challenge", "GET", "/user/challenge", NO_FIELDS, ANYBODY, schemas.CHALLENGE)
 async def challenge(accounts: Accounts, _: None, caller: Caller) -> JsonObject | None:
     return await accounts.captcha.challenge()
 
@@ -158,6 +162,7 @@ EDIT = Fields(
 )
 
 
+@operation("user_edit", "PUT", "/user", EDIT, MEMBER, schemas.REGISTERED)
 async def edit(accounts: Accounts, parsed: Edit, caller: Caller) -> JsonObject | str:
     """Edit your own account, or as an administrator any account, with its label and role."""
     account = caller.viewer.account
@@ -200,6 +205,7 @@ def _id(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
 BAN = Fields(_id, id="The account", needs_id=True)
 
 
+@operation("user_ban", "DELETE", "/user", BAN, QUIET_ADMINISTRATOR, schemas.DONE)
 async def ban(accounts: Accounts, id: str, caller: Caller) -> str:
     """Ban an account, or remove one whose email was never verified."""
     account = caller.viewer.account
@@ -266,13 +272,3 @@ def _row(display: DisplayOptions, account: Account, credentials: Credentials) ->
     if created := created_at(account):
         shown["createdAt"] = created
     return shown
-
-
-ROWS = (
-    Row(
-        "user_challenge", "GET", "/user/challenge", NO_FIELDS, ANYBODY, schemas.CHALLENGE, challenge
-    ),
-    Row("user_register", "POST", "/user", APPLICANT, ANYBODY, schemas.REGISTERED, register),
-    Row("user_edit", "PUT", "/user", EDIT, MEMBER, schemas.REGISTERED, edit),
-    Row("user_ban", "DELETE", "/user", BAN, QUIET_ADMINISTRATOR, schemas.DONE, ban),
-)

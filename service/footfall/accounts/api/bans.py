@@ -8,14 +8,16 @@ from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import Ban, Caller, Catch, iso
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Flag, Given, Integer, Text
+from ...table.rows import Declared
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import MODERATOR
 from ..noun import Accounts
 from ..rules import banning
 from ..rules.ban_list import kind_of
 from ..rules.banning import MAX_REASON
+
+operation = Declared[Accounts]("accounts")
 
 MAX_UNTIL = 32
 
@@ -61,6 +63,10 @@ NEW_BAN = Fields(
 )
 
 
+BAN_ANSWER = AnswerSchema(ref("Ban"))
+
+
+@operation("ban_add", "POST", "/ban", NEW_BAN, MODERATOR, BAN_ANSWER)
 async def add(accounts: Accounts, parsed: NewBan, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyBans and LastAdministrator."""
     ban, _ = await banning.ban(
@@ -108,6 +114,10 @@ LIST = Fields(
 )
 
 
+BANS_ANSWER = AnswerSchema(page_of(ref("Ban")))
+
+
+@operation("ban_list", "GET", "/ban", LIST, MODERATOR, BANS_ANSWER)
 async def list_(accounts: Accounts, parsed: List, caller: Caller) -> JsonObject:
     await accounts.bans.refresh()
     every, first = accounts.bans.newest(), (parsed.page - 1) * parsed.size
@@ -137,16 +147,10 @@ VALUE = Fields(
 )
 
 
+LIFTED_ANSWER = AnswerSchema(object_of(lifted=FLAG))
+
+
+@operation("ban_lift", "DELETE", "/ban", VALUE, MODERATOR, LIFTED_ANSWER)
 async def lift(accounts: Accounts, value: str, caller: Caller) -> JsonObject:
     """Whether there was such a ban."""
     return {"lifted": await banning.lift(accounts, value, caller)}
-
-
-BANS_ANSWER = AnswerSchema(page_of(ref("Ban")))
-BAN_ANSWER = AnswerSchema(ref("Ban"))
-LIFTED_ANSWER = AnswerSchema(object_of(lifted=FLAG))
-ROWS = (
-    Row("ban_list", "GET", "/ban", LIST, MODERATOR, BANS_ANSWER, list_),
-    Row("ban_add", "POST", "/ban", NEW_BAN, MODERATOR, BAN_ANSWER, add),
-    Row("ban_lift", "DELETE", "/ban", VALUE, MODERATOR, LIFTED_ANSWER, lift),
-)

@@ -8,10 +8,10 @@ from ...markup import shown_name
 from ...model import Caller, Role
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Choice, Fields, FieldValues
 from ...table.names import Name
 from ...table.prefixes import UI
+from ...table.rows import Declared
 from ...table.schemas import FLAG, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
 from ..noun import Accounts
@@ -19,6 +19,8 @@ from ..rules import invitations, reauthentication
 from ..rules.reauthentication import OwnerProof
 from .accounts import NEEDED_MAIL
 from .session import PROOF, proof_of
+
+operation = Declared[Accounts]("accounts", UI)
 
 # Inviting moderators and administrators needs proof of identity.
 _ROLES = ("guest", "moderator", "administrator")
@@ -49,6 +51,14 @@ INVITATION = Fields(
 )
 
 
+@operation(
+    "user_invite",
+    "POST",
+    "/invitation",
+    INVITATION,
+    ADMINISTRATOR,
+    AnswerSchema(object_of(link=TEXT, type=TEXT, isMailed=FLAG)),
+)
 async def invite(accounts: Accounts, parsed: Invitation, caller: Caller) -> JsonObject:
     """Raises UserExists, TooManyAttempts, Busy, and the errors of a proof."""
     accounts = accounts
@@ -61,17 +71,3 @@ async def invite(accounts: Accounts, parsed: Invitation, caller: Caller) -> Json
     inviter = caller.viewer.account.id
     await accounts.log.add(by=inviter, did="invite", id=account.id, was="", now=account.role)
     return {"link": link, "type": account.role, "isMailed": accounts.mails.are_sent}
-
-
-ROWS = (
-    Row(
-        "user_invite",
-        "POST",
-        "/invitation",
-        INVITATION,
-        ADMINISTRATOR,
-        AnswerSchema(object_of(link=TEXT, type=TEXT, isMailed=FLAG)),
-        invite,
-        prefixes=(UI,),
-    ),
-)

@@ -9,15 +9,17 @@ from ...http.response import Response
 from ...model import Caller
 from ...table import schemas
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Shapes, Text
 from ...table.names import Name
+from ...table.rows import Declared
 from ...table.who import ANYBODY
 from ..noun import Accounts
 from ..rules import links, mail_change, registration
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
 from .accounts import NEEDED_MAIL, NEEDED_PASSWORD
 from .session import MAX_LINK_TOKEN_CHARACTERS
+
+operation = Declared[Accounts]("accounts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ LOST_PASSWORD = Shapes(
 )
 
 
+@operation("user_password", "PUT", "/user/password", LOST_PASSWORD, ANYBODY, schemas.DONE)
 async def lost_password(accounts: Accounts, parsed: LostPassword, caller: Caller) -> str:
     """Where no emails are sent, an administrator makes a link by command."""
     if parsed.token:
@@ -81,6 +84,7 @@ VERIFICATION = Fields(
 )
 
 
+@operation("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT)
 async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
     """To the page that confirms. Nothing is done here: scanners of emails open links, too."""
     await registration.held_by(accounts.store, token)
@@ -111,6 +115,7 @@ CONFIRMATION = Fields(
 )
 
 
+@operation("user_confirm", "PUT", "/verification", CONFIRMATION, ANYBODY, schemas.DONE)
 async def confirm(accounts: Accounts, parsed: Confirmation, caller: Caller) -> str:
     """Use up the link in an email; which account it is for, the link knows."""
     # The token of a link for an account names it.
@@ -120,18 +125,3 @@ async def confirm(accounts: Accounts, parsed: Confirmation, caller: Caller) -> s
         token, password = parsed.token, parsed.password
         await registration.confirm(accounts, token, password, caller, parsed.nick)
     return ""
-
-
-ROWS = (
-    Row(
-        "user_password",
-        "PUT",
-        "/user/password",
-        LOST_PASSWORD,
-        ANYBODY,
-        schemas.DONE,
-        lost_password,
-    ),
-    Row("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT, lead),
-    Row("user_confirm", "PUT", "/verification", CONFIRMATION, ANYBODY, schemas.DONE, confirm),
-)

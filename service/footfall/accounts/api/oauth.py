@@ -19,8 +19,8 @@ from ...outside.targets import Targets, origin_of
 from ...table import schemas
 from ...table.answers import Answer
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Text
+from ...table.rows import Declared
 from ...table.schemas import TEXT, AnswerSchema, object_of
 from ...table.who import ANYBODY, MEMBER
 from ..noun import Accounts
@@ -28,6 +28,8 @@ from ..rules import identities
 from ..rules.reauthentication import OwnerProof
 from .flow_cookie import cookie, kept
 from .session import PROOF, proof_of
+
+operation = Declared[Accounts]("accounts")
 
 MAX_NAME, MAX_STATE, MAX_CODE = 32, 2048, 4096
 # With any of these a browser comes back.
@@ -106,6 +108,9 @@ STEP = Fields(
 ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
 
 
+@operation(
+    "oauth", "GET", "/oauth", STEP, ANYBODY, schemas.REDIRECT, admits_all=True, is_unsafe=True
+)
 async def oauth(accounts: Accounts, parsed: Step, caller: Caller) -> Response:
     """Redirect to the other service, or back from it. A logged-in caller adds it to their
     account."""
@@ -136,6 +141,10 @@ async def oauth(accounts: Accounts, parsed: Step, caller: Caller) -> Response:
         return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
 
 
+ADDRESS_ANSWER = AnswerSchema(object_of(url=TEXT))
+
+
+@operation("oauth_add", "POST", "/oauth", ADDITION, MEMBER, ADDRESS_ANSWER)
 async def add(accounts: Accounts, parsed: Step, caller: Caller) -> Answer:
     """Where a browser goes so that a service is added to the account that is logged in."""
     address, state = await identities.begin(
@@ -170,20 +179,3 @@ def _page(targets: Targets, target: str) -> str:
 
 def _sent(address: str, cookies: Headers) -> Response:
     return Response(302, b"", [(b"location", address.encode()), *cookies])
-
-
-ADDRESS_ANSWER = AnswerSchema(object_of(url=TEXT))
-ROWS = (
-    Row(
-        "oauth",
-        "GET",
-        "/oauth",
-        STEP,
-        ANYBODY,
-        schemas.REDIRECT,
-        oauth,
-        admits_all=True,
-        is_unsafe=True,
-    ),
-    Row("oauth_add", "POST", "/oauth", ADDITION, MEMBER, ADDRESS_ANSWER, add),
-)

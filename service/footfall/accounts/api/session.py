@@ -13,8 +13,8 @@ from ...render.view import DisplayOptions
 from ...table import schemas
 from ...table.answers import Answer, JsonObject, NewSession
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, ONLY_TRUE, Fields, FieldValues, Given, Shapes, Text
+from ...table.rows import Declared
 from ...table.who import ANYBODY, PERSON
 from ..noun import Accounts
 from ..rules import identities, log_ins, reauthentication, two_factor
@@ -23,6 +23,8 @@ from ..rules.devices import KNOWN_SECONDS
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
 from ..rules.reauthentication import OwnerProof
 from .flow_cookie import kept
+
+operation = Declared[Accounts]("accounts")
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
 CODE_CHARACTERS = 6
@@ -68,6 +70,7 @@ def proof_of(values: FieldValues) -> OwnerProof:
     return OwnerProof(values["current_password"], values["current_code"])
 
 
+@operation("token", "GET", "/token", NO_FIELDS, ANYBODY, schemas.WHO)
 async def show(accounts: Accounts, parsed: None, caller: Caller) -> JsonObject:
     """Clients query this once per page load; an empty object means no login."""
     viewer = caller.viewer
@@ -124,6 +127,7 @@ LOG_IN = Fields(
 )
 
 
+@operation("token_log_in", "POST", "/token", LOG_IN, ANYBODY, schemas.PROFILE)
 async def log_in(accounts: Accounts, parsed: LogIn, caller: Caller) -> Answer:
     if parsed.ticket:
         stored, token = await identities.redeem(
@@ -144,6 +148,7 @@ async def log_in(accounts: Accounts, parsed: LogIn, caller: Caller) -> Answer:
     return Answer(shown | {"password": None}, session=session)
 
 
+@operation("token_log_out", "DELETE", "/token", NO_FIELDS, ANYBODY, schemas.DONE)
 async def log_out(accounts: Accounts, parsed: None, caller: Caller) -> Answer:
     """Without a login it is done already."""
     await accounts.sessions.end(caller.viewer)
@@ -184,6 +189,7 @@ SECOND_FACTOR = Shapes(
 )
 
 
+@operation("token_second_factor", "GET", "/token/2fa", SECOND_FACTOR, PERSON, schemas.SECOND_FACTOR)
 async def second_factor(accounts: Accounts, parsed: SecondFactor, caller: Caller) -> Answer:
     """Whether a login needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
@@ -231,6 +237,9 @@ NEW_SECOND_FACTOR = Fields(
 )
 
 
+@operation(
+    "token_second_factor_new", "POST", "/token/2fa", NEW_SECOND_FACTOR, PERSON, schemas.RECOVERY
+)
 async def add_second_factor(
     accounts: Accounts, parsed: NewSecondFactor, caller: Caller
 ) -> Mapping[str, object]:
@@ -240,6 +249,7 @@ async def add_second_factor(
     return {"recovery": await ask_for_codes(accounts, parsed.secret, step, caller)}
 
 
+@operation("session_list", "GET", "/token/sessions", NO_FIELDS, PERSON, schemas.SESSIONS)
 async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> JsonObject:
     """The account's sessions, and the proof that sensitive changes need."""
     account = caller.viewer.account
@@ -276,6 +286,7 @@ def _id(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
 SESSION = Fields(_id, id="One session; without, all others")
 
 
+@operation("session_end", "DELETE", "/token/sessions", SESSION, PERSON, schemas.DONE)
 async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> str:
     """End one of your sessions; without an id, all others."""
     account = caller.viewer.account
@@ -285,30 +296,3 @@ async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> str:
     else:
         await accounts.sessions.end_others(caller.viewer)
     return ""
-
-
-ROWS = (
-    Row(
-        "token_second_factor",
-        "GET",
-        "/token/2fa",
-        SECOND_FACTOR,
-        PERSON,
-        schemas.SECOND_FACTOR,
-        second_factor,
-    ),
-    Row(
-        "token_second_factor_new",
-        "POST",
-        "/token/2fa",
-        NEW_SECOND_FACTOR,
-        PERSON,
-        schemas.RECOVERY,
-        add_second_factor,
-    ),
-    Row("session_list", "GET", "/token/sessions", NO_FIELDS, PERSON, schemas.SESSIONS, sessions),
-    Row("session_end", "DELETE", "/token/sessions", SESSION, PERSON, schemas.DONE, end_sessions),
-    Row("token", "GET", "/token", NO_FIELDS, ANYBODY, schemas.WHO, show),
-    Row("token_log_in", "POST", "/token", LOG_IN, ANYBODY, schemas.PROFILE, log_in),
-    Row("token_log_out", "DELETE", "/token", NO_FIELDS, ANYBODY, schemas.DONE, log_out),
-)

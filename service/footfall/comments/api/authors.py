@@ -12,8 +12,8 @@ from ...model import Caller
 from ...render.view import DisplayOptions
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Text
+from ...table.rows import Declared
 from ...table.schemas import (
     FLAG,
     MAYBE,
@@ -30,6 +30,8 @@ from ...table.who import ADMINISTRATOR
 from ..noun import Comments
 from ..rules import authors
 from ..rules.authors import Author, Deed
+
+operation = Declared[Comments]("comments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,29 @@ WANTED = Fields(
 )
 
 
+_STORED = object_of(
+    id=TEXT,
+    page=TEXT,
+    status=TEXT,
+    pinned=FLAG,
+    likes=NUMBER,
+    at=TEXT,
+    nick=MAYBE,
+    mail=MAYBE,
+    link=MAYBE,
+    account=MAYBE,
+    ip=MAYBE,
+    region=MAYBE,
+    ua=MAYBE,
+    replies_to=MAYBE,
+    text=TEXT,
+)
+AUTHOR_ANSWER = AnswerSchema(
+    object_of(account=or_null(ref("Account")), mail=TEXT, data=list_of(_STORED), _optional=REST)
+)
+
+
+@operation("author", "GET", "/author", WANTED, ADMINISTRATOR, AUTHOR_ANSWER)
 async def show(comments: Comments, parsed: AuthorRequest, caller: Caller) -> JsonObject:
     author = await authors.find(comments.accounts.store, parsed.who)
     part = await authors.part(comments, author, parsed.after)
@@ -70,10 +95,17 @@ def _facts(facts: Any) -> dict[str, Any] | None:
         return None
 
 
+ERASED_ANSWER = AnswerSchema(
+    object_of(comments=NUMBER, damaged=NUMBER, account=FLAG, _optional=REST)
+)
+
+
+@operation("author_anonymize", "PUT", "/author", WANTED, ADMINISTRATOR, ERASED_ANSWER)
 async def anonymize(comments: Comments, parsed: AuthorRequest, caller: Caller) -> JsonObject:
     return await _erase(comments, parsed, "anonymize", caller)
 
 
+@operation("author_delete", "DELETE", "/author", WANTED, ADMINISTRATOR, ERASED_ANSWER)
 async def delete(comments: Comments, parsed: AuthorRequest, caller: Caller) -> JsonObject:
     return await _erase(comments, parsed, "delete", caller)
 
@@ -96,33 +128,3 @@ def _account(display: DisplayOptions, author: Author) -> dict[str, object] | Non
 
 def _more(after: str, searched: int) -> dict[str, object]:
     return {"more": {"after": after, "searched": searched}} if after else {}
-
-
-_STORED = object_of(
-    id=TEXT,
-    page=TEXT,
-    status=TEXT,
-    pinned=FLAG,
-    likes=NUMBER,
-    at=TEXT,
-    nick=MAYBE,
-    mail=MAYBE,
-    link=MAYBE,
-    account=MAYBE,
-    ip=MAYBE,
-    region=MAYBE,
-    ua=MAYBE,
-    replies_to=MAYBE,
-    text=TEXT,
-)
-AUTHOR_ANSWER = AnswerSchema(
-    object_of(account=or_null(ref("Account")), mail=TEXT, data=list_of(_STORED), _optional=REST)
-)
-ERASED_ANSWER = AnswerSchema(
-    object_of(comments=NUMBER, damaged=NUMBER, account=FLAG, _optional=REST)
-)
-ROWS = (
-    Row("author", "GET", "/author", WANTED, ADMINISTRATOR, AUTHOR_ANSWER, show),
-    Row("author_anonymize", "PUT", "/author", WANTED, ADMINISTRATOR, ERASED_ANSWER, anonymize),
-    Row("author_delete", "DELETE", "/author", WANTED, ADMINISTRATOR, ERASED_ANSWER, delete),
-)

@@ -7,14 +7,16 @@ from ...http.params import MAX_PATH, RawRequest
 from ...model import Caller
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Fields, FieldValues, Given, Text
 from ...table.prefixes import UI
+from ...table.rows import Declared
 from ...table.schemas import TEXT, AnswerSchema, list_of, object_of
 from ...table.who import MODERATOR
 from ..noun import Comments
 from ..rules import closing
 from ..rules.closing import MAX_DAYS, OPEN
+
+operation = Declared[Comments]("comments", UI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +48,21 @@ CLOSING = Fields(
 )
 
 
+_CLOSING = object_of(path=TEXT, days=_DAYS)
+CLOSINGS_ANSWER = AnswerSchema(object_of(data=list_of(_CLOSING)))
+
+
+@operation("closing_list", "GET", "/pages/closed", NO_FIELDS, MODERATOR, CLOSINGS_ANSWER)
 async def list_(comments: Comments, parsed: None, caller: Caller) -> JsonObject:
     rules = await comments.store.closings.every()
     return {"data": [{"path": path, "days": days} for path, days in sorted(rules.items())]}
 
 
+CLOSING_ANSWER = AnswerSchema(_CLOSING)
+
+
+@operation("closing_change", "PUT", "/pages/closed", CLOSING, MODERATOR, CLOSING_ANSWER)
 async def change(comments: Comments, parsed: Closing, caller: Caller) -> JsonObject:
     """Raises TooManyClosings."""
     await closing.close(comments, parsed.path, parsed.days, caller)
     return {"path": parsed.path, "days": parsed.days}
-
-
-_CLOSING = object_of(path=TEXT, days=_DAYS)
-CLOSINGS_ANSWER = AnswerSchema(object_of(data=list_of(_CLOSING)))
-CLOSING_ANSWER = AnswerSchema(_CLOSING)
-ROWS = (
-    Row(
-        "closing_list",
-        "GET",
-        "/pages/closed",
-        NO_FIELDS,
-        MODERATOR,
-        CLOSINGS_ANSWER,
-        list_,
-        prefixes=(UI,),
-    ),
-    Row(
-        "closing_change",
-        "PUT",
-        "/pages/closed",
-        CLOSING,
-        MODERATOR,
-        CLOSING_ANSWER,
-        change,
-        prefixes=(UI,),
-    ),
-)

@@ -35,7 +35,6 @@ from ...table import schemas
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
-from ...table.endpoint import Row
 from ...table.fast import Answering, Done, FastRequest, Making
 from ...table.fields import (
     COMMENT_LENGTH,
@@ -49,9 +48,12 @@ from ...table.fields import (
     Text,
 )
 from ...table.names import Name
+from ...table.rows import Declared
 from ...table.who import ANYBODY, COMMENTER
 from ..noun import Comments
 from ..rules import comments as domain
+
+operation = Declared[Comments]("comments")
 
 # Waline answers a blank url with these words, and clients show them.
 NO_URL = "url need an URL under your options"
@@ -99,12 +101,6 @@ LIST = Fields(
 )
 
 
-async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
-    """A page as this viewer sees it."""
-    async with comments.process.pools.pages.turn(pool_client_of(caller)):
-        return (await _listing(comments, parsed, caller.viewer))[1]
-
-
 def page(comments: Comments, parsed: List) -> FastRequest | None:
     """A page as the public sees it. None with LEVELS, which change with other pages."""
     if comments.display.levels:
@@ -119,6 +115,15 @@ def page(comments: Comments, parsed: List) -> FastRequest | None:
         )
 
     return _PageRequest(comments, parsed, answer)
+
+
+@operation(
+    "comment_page", "GET", "/comment", LIST, ANYBODY, schemas.PAGE, envelope=content, fast=page
+)
+async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
+    """A page as this viewer sees it."""
+    async with comments.process.pools.pages.turn(pool_client_of(caller)):
+        return (await _listing(comments, parsed, caller.viewer))[1]
 
 
 class _PageRequest(FastRequest):
@@ -231,6 +236,17 @@ def fast_count(comments: Comments, parsed: Count) -> FastRequest:
     return FastRequest(lambda numbers: lambda client: count(comments, parsed, Caller()))
 
 
+@operation(
+    "comment_count",
+    "GET",
+    "/comment",
+    COUNT,
+    ANYBODY,
+    schemas.COUNT,
+    envelope=content,
+    type="count",
+    fast=fast_count,
+)
 async def count(comments: Comments, parsed: Count, caller: Caller) -> int | Fragment | list[int]:
     if parsed.paths is None:
         return await comments.index.total(caller.viewer)
@@ -294,34 +310,7 @@ class Post:
     dialect: Dialect
 
 
+@operation("comment_post", "POST", "/comment", DRAFT, COMMENTER, schemas.COMMENT)
 async def post(comments: Comments, parsed: Post, caller: Caller) -> JsonObject:
     stored, live = await domain.publish(comments, parsed.draft, caller)
     return View(caller.viewer, comments.display, parsed.dialect.date).posted(stored, live)
-
-
-ROWS = (
-    Row(
-        "comment_page",
-        "GET",
-        "/comment",
-        LIST,
-        ANYBODY,
-        schemas.PAGE,
-        list_,
-        envelope=content,
-        fast=page,
-    ),
-    Row(
-        "comment_count",
-        "GET",
-        "/comment",
-        COUNT,
-        ANYBODY,
-        schemas.COUNT,
-        count,
-        envelope=content,
-        type="count",
-        fast=fast_count,
-    ),
-    Row("comment_post", "POST", "/comment", DRAFT, COMMENTER, schemas.COMMENT, post),
-)

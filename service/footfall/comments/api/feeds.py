@@ -26,13 +26,15 @@ from ...render.feed import FORMATS, Feed, item
 from ...render.page_address import page_address
 from ...render.view import DisplayOptions, View
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Choice, Fields, FieldValues, Integer, PagePath, Text
 from ...table.prefixes import API, BARE_API
+from ...table.rows import Declared
 from ...table.schemas import TEXT, AnswerSchema
 from ...table.who import ANYBODY
 from ..noun import Comments
 from ..rules import feeds
+
+operation = Declared[Comments]("comments", API, BARE_API)
 
 DEFAULT_ITEMS = 20
 MAX_ITEMS = 50
@@ -82,6 +84,37 @@ class FeedRequest(NamedTuple):
         return f"{self.site_name}: comments" + (f" on {self.path[:100]}" if self.path else "")
 
 
+def _refuse_email(request: RawRequest) -> None:
+    form = Form(request.query)
+    if request.query.get("email"):
+        form.wrong("email", "email selects no feed: take path or user_id")
+    form.done()
+
+
+def _check(form: Form, values: FieldValues) -> None:
+    if values["path"] and values["user_id"]:
+        form.wrong("user_id", "user_id and path select two feeds: take one")
+
+
+FIELDS = Fields(
+    FeedRequest.of,
+    (
+        Integer("count", "How many comments", DEFAULT_ITEMS, MAX_ITEMS),
+        PagePath("path", "Those of this page, with replies"),
+        Text("user_id", "Those that reply to this account", MAX_PATH),
+        Choice("format", "The format", "rss", tuple(FORMATS)),
+    ),
+    source="query",
+    before=_refuse_email,
+    check=_check,
+)
+
+
+_RSS, *_OTHERS = (type for type, _ in FORMATS.values())
+FEED_ANSWER = AnswerSchema(TEXT, type=_RSS, others=_OTHERS)
+
+
+@operation("feed", "GET", "/comment/rss", FIELDS, ANYBODY, FEED_ANSWER, admits_all=True)
 async def feed(comments: Comments, wanted: FeedRequest, caller: Caller) -> Response:
     """Raises NotFound for an unknown account; TooManyAtOnce, Unavailable."""
     made = await _made(comments, wanted, pool_client_of(caller))
@@ -127,43 +160,3 @@ def _written(
     _, write = FORMATS[wanted.format]
     home = page_address(wanted.path, wanted.site_url)
     return write(Feed(wanted.title, wanted.url, home, items, today_ms))
-
-
-def _refuse_email(request: RawRequest) -> None:
-    form = Form(request.query)
-    if request.query.get("email"):
-        form.wrong("email", "email selects no feed: take path or user_id")
-    form.done()
-
-
-def _check(form: Form, values: FieldValues) -> None:
-    if values["path"] and values["user_id"]:
-        form.wrong("user_id", "user_id and path select two feeds: take one")
-
-
-FIELDS = Fields(
-    FeedRequest.of,
-    (
-        Integer("count", "How many comments", DEFAULT_ITEMS, MAX_ITEMS),
-        PagePath("path", "Those of this page, with replies"),
-        Text("user_id", "Those that reply to this account", MAX_PATH),
-        Choice("format", "The format", "rss", tuple(FORMATS)),
-    ),
-    source="query",
-    before=_refuse_email,
-    check=_check,
-)
-_RSS, *_OTHERS = (type for type, _ in FORMATS.values())
-ROWS = (
-    Row(
-        "feed",
-        "GET",
-        "/comment/rss",
-        FIELDS,
-        ANYBODY,
-        AnswerSchema(TEXT, type=_RSS, others=_OTHERS),
-        run=feed,
-        admits_all=True,
-        prefixes=(API, BARE_API),
-    ),
-)

@@ -18,14 +18,16 @@ from ...limits.clients import BACKGROUND, pool_client_of
 from ...model import ORDERS, Caller
 from ...table.context import ParseContext
 from ...table.dialects import WALINE
-from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, PagePath
 from ...table.prefixes import API
+from ...table.rows import Declared
 from ...table.schemas import NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ANYBODY
 from ..noun import Comments
 from ..rules.live import Seen
 from .comments import List, common_page
+
+operation = Declared[Comments]("comments", API)
 
 # Roots that are looked at: as many as clients show at first.
 NEWEST = 10
@@ -46,6 +48,15 @@ EVENTS = AnswerSchema(
 _HEADERS = (NO_STORE, (b"x-accel-buffering", b"no"))
 
 
+def _path(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
+    return str(values["path"])
+
+
+_PATH = PagePath("path", "The page", required="path can not be blank")
+PAGE = Fields(_path, (_PATH,), source="query")
+
+
+@operation("live", "GET", "/live", PAGE, ANYBODY, EVENTS, is_endless=True)
 async def live(comments: Comments, path: str, caller: Caller) -> Response:
     events = _events(comments, path, caller)
     # The first event comes before the response starts: until then an error can be returned.
@@ -72,24 +83,3 @@ async def number_of(comments: Comments, path: str, version: int) -> int:
 def _event(path: str, seen: Seen) -> bytes:
     event = {"path": path, "time": seen.views, "comments": seen.comments}
     return b"data: %b\n\n" % orjson.dumps(event)
-
-
-def _path(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
-    return str(values["path"])
-
-
-ROWS = (
-    Row(
-        "live",
-        "GET",
-        "/live",
-        Fields(
-            _path, (PagePath("path", "The page", required="path can not be blank"),), source="query"
-        ),
-        ANYBODY,
-        EVENTS,
-        run=live,
-        is_endless=True,
-        prefixes=(API,),
-    ),
-)

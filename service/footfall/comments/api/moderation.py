@@ -12,9 +12,9 @@ from ...model import STATUSES, Caller, Status
 from ...render.view import View
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Choice, Deferred, Fields, FieldValues, Flag, Given, Shapes, Text, Texts
 from ...table.names import Name
+from ...table.rows import Declared
 from ...table.schemas import A_COMMENT, EMPTY, AnswerSchema, ref
 from ...table.who import ANYBODY, AUTHOR, EDITOR, MODERATOR
 from ..noun import Comments
@@ -25,6 +25,8 @@ from ..rules.decisions import Decided
 from ..rules.orders import Order, Seen
 from ..rules.progress import Action
 from .comments import COMMENT_TEXT
+
+operation = Declared[Comments]("comments")
 
 # Comments in one request.
 MAX_IDS = 200
@@ -112,6 +114,10 @@ EDIT = Shapes(
 )
 
 
+EDITED_ANSWER = AnswerSchema({"anyOf": [A_COMMENT, EMPTY, ref("Outcome")]})
+
+
+@operation("comment_edit", "PUT", "/comment", EDIT, EDITOR, EDITED_ANSWER)
 async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject | Fragment | str:
     """The changed comment, or "" if no comment has that id or nothing was requested.
 
@@ -267,6 +273,10 @@ DELETE = Shapes(
 )
 
 
+DELETED_ANSWER = AnswerSchema({"anyOf": [EMPTY, ref("Outcome")]})
+
+
+@operation("comment_delete", "DELETE", "/comment", DELETE, AUTHOR, DELETED_ANSWER)
 async def delete(comments: Comments, parsed: Delete, caller: Caller) -> JsonObject | str:
     """Raises Changed, Unauthorized, Forbidden and Unavailable."""
     if parsed.ids is not None:
@@ -275,11 +285,3 @@ async def delete(comments: Comments, parsed: Delete, caller: Caller) -> JsonObje
         return await outcome(comments, action)
     await moderation.delete(comments, parsed.id, caller, parsed.seen.get(parsed.id, ""))
     return ""
-
-
-EDITED_ANSWER = AnswerSchema({"anyOf": [A_COMMENT, EMPTY, ref("Outcome")]})
-DELETED_ANSWER = AnswerSchema({"anyOf": [EMPTY, ref("Outcome")]})
-ROWS = (
-    Row("comment_edit", "PUT", "/comment", EDIT, EDITOR, EDITED_ANSWER, edit),
-    Row("comment_delete", "DELETE", "/comment", DELETE, AUTHOR, DELETED_ANSWER, delete),
-)

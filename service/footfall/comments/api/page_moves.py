@@ -10,13 +10,15 @@ from ...http.params import MAX_PATH, RawRequest
 from ...model import Caller
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Flag, Text
 from ...table.prefixes import UI
+from ...table.rows import Declared
 from ...table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
 from ..noun import Comments
 from ..rules import page_moves as domain
+
+operation = Declared[Comments]("comments", UI)
 
 # A request waits this long for the end of its move: most end by then.
 WAIT_SECONDS = 2.0
@@ -45,6 +47,11 @@ MOVE = Fields(
 )
 
 
+_HOLDING = object_of(views=NUMBER, others=NUMBER, comments=NUMBER)
+PAGE_MOVE_ANSWER = AnswerSchema(object_of(to=TEXT, had=_HOLDING, met=_HOLDING, isOver=FLAG))
+
+
+@operation("page_move", "POST", "/pages/move", MOVE, ADMINISTRATOR, PAGE_MOVE_ANSWER)
 async def move(comments: Comments, parsed: Move, caller: Caller) -> JsonObject:
     """Raises BadRequest, Refused."""
     source, target = parsed.source, parsed.target
@@ -62,19 +69,3 @@ async def move(comments: Comments, parsed: Move, caller: Caller) -> JsonObject:
             await asyncio.wait_for(ended.wait(), WAIT_SECONDS)
         is_over = all((source, target) != note[:2] for note in await comments.moves.under_way())
     return {"to": target, "had": had._asdict(), "met": met._asdict(), "isOver": is_over}
-
-
-_HOLDING = object_of(views=NUMBER, others=NUMBER, comments=NUMBER)
-PAGE_MOVE_ANSWER = AnswerSchema(object_of(to=TEXT, had=_HOLDING, met=_HOLDING, isOver=FLAG))
-ROWS = (
-    Row(
-        "page_move",
-        "POST",
-        "/pages/move",
-        MOVE,
-        ADMINISTRATOR,
-        PAGE_MOVE_ANSWER,
-        move,
-        prefixes=(UI,),
-    ),
-)

@@ -14,12 +14,14 @@ from ...render.view import View
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
-from ...table.endpoint import Row
 from ...table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
+from ...table.rows import Declared
 from ...table.schemas import A_COMMENT, MORE, NUMBER, AnswerSchema, page_of
 from ...table.who import MODERATOR, READER
 from ..noun import Comments
 from ..rules import queue as domain
+
+operation = Declared[Comments]("comments")
 
 # Maximum characters of a search.
 MAX_WORDS = 256
@@ -75,6 +77,20 @@ QUEUE = Shapes(
 )
 
 
+_PART = page_of(A_COMMENT, spamCount=NUMBER, waitingCount=NUMBER, _optional={"more": MORE})
+QUEUE_ANSWER = AnswerSchema(_PART, _PART)
+
+
+@operation(
+    "comment_queue",
+    "GET",
+    "/comment",
+    QUEUE,
+    MODERATOR,
+    QUEUE_ANSWER,
+    envelope=content,
+    type="list",
+)
 async def queue(comments: Comments, parsed: Queue, caller: Caller) -> JsonObject:
     if not caller.viewer.is_moderator:
         await comments.counting.charge(caller.address, SEARCH_TOKENS)
@@ -105,20 +121,3 @@ async def queue(comments: Comments, parsed: Queue, caller: Caller) -> JsonObject
     if part.after:
         answer["more"] = {"after": part.after, "searched": part.searched}
     return answer
-
-
-_PART = page_of(A_COMMENT, spamCount=NUMBER, waitingCount=NUMBER, _optional={"more": MORE})
-QUEUE_ANSWER = AnswerSchema(_PART, _PART)
-ROWS = (
-    Row(
-        "comment_queue",
-        "GET",
-        "/comment",
-        QUEUE,
-        MODERATOR,
-        QUEUE_ANSWER,
-        queue,
-        envelope=content,
-        type="list",
-    ),
-)

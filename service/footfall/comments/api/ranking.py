@@ -9,14 +9,17 @@ from ...model import PUBLIC, Caller
 from ...render.view import View
 from ...table import schemas
 from ...table.answers import Data
-from ...table.endpoint import Row
+from ...table.rows import Declared
 from ...table.who import ANYBODY
 from ..noun import Comments
 from ..rules.ranking import ranking
 
+operation = Declared[Comments]("comments")
+
 DEFAULT_RANKED, MAX_RANKED = 20, 50
 
 
+@operation("user_list", "GET", "/user", LISTING, ANYBODY, schemas.USERS)
 async def list_users(comments: Comments, parsed: Listing, caller: Caller) -> Data:
     if caller.viewer.is_administrator:
         return await list_accounts(comments.accounts, parsed)
@@ -33,6 +36,3 @@ async def list_users(comments: Comments, parsed: Listing, caller: Caller) -> Dat
         }
         for number, face in zip(numbers, faces, strict=True)
     ]
-
-
-ROWS = (Row("user_list", "GET", "/user", LISTING, ANYBODY, schemas.USERS, list_users),)

@@ -20,13 +20,15 @@ from ...model import PUBLIC, Caller, Viewer
 from ...render.view import View
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
-from ...table.endpoint import Row
 from ...table.fast import FastRequest
 from ...table.fields import Fields, FieldValues, Integer
+from ...table.rows import Declared
 from ...table.schemas import A_COMMENT, AnswerSchema, list_of
 from ...table.who import ANYBODY
 from ..noun import Comments
 from ..rules import comments as domain
+
+operation = Declared[Comments]("comments")
 
 # How often the ids may change between two reads before the answer is 503.
 MAX_READS = 5
@@ -46,16 +48,30 @@ class Recent(NamedTuple):
 RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT),), source="query")
 
 
+RECENT_ANSWER = AnswerSchema(list_of(A_COMMENT), list_of(A_COMMENT))
+
+
+def fast_recent(comments: Comments, parsed: Recent) -> FastRequest:
+    return FastRequest(lambda numbers: partial(_common, comments, parsed))
+
+
+@operation(
+    "comment_recent",
+    "GET",
+    "/comment",
+    RECENT,
+    ANYBODY,
+    RECENT_ANSWER,
+    envelope=content,
+    type="recent",
+    fast=fast_recent,
+)
 async def recent(comments: Comments, parsed: Recent, caller: Caller) -> list[Fragment]:
     """Comments, newest first, as this viewer sees them."""
     newest = await comments.recent.newest(parsed.number, caller.viewer)
     async with comments.process.pools.pages.turn(pool_client_of(caller)):
         _, stored = await _listing(comments, parsed, newest.ids, caller.viewer)
     return stored
-
-
-def fast_recent(comments: Comments, parsed: Recent) -> FastRequest:
-    return FastRequest(lambda numbers: partial(_common, comments, parsed))
 
 
 async def _common(comments: Comments, parsed: Recent, client: PoolClient) -> Reply:
@@ -91,20 +107,3 @@ async def _listing(
     versions, stored, live = await domain.recent(comments, ids, parsed.number, viewer)
     view = View(viewer, comments.display, parsed.dialect.date)
     return versions, [Fragment(json) for json in view.elsewhere(stored, live)]
-
-
-RECENT_ANSWER = AnswerSchema(list_of(A_COMMENT), list_of(A_COMMENT))
-ROWS = (
-    Row(
-        "comment_recent",
-        "GET",
-        "/comment",
-        RECENT,
-        ANYBODY,
-        RECENT_ANSWER,
-        recent,
-        envelope=content,
-        type="recent",
-        fast=fast_recent,
-    ),
-)

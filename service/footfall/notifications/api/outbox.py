@@ -9,17 +9,49 @@ from ...model import Caller, iso
 from ...table import schemas
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Fields, FieldValues, Text, Texts
 from ...table.prefixes import UI
+from ...table.rows import Declared
 from ...table.schemas import DATE, FLAG, NUMBER, TEXT, AnswerSchema, list_of, map_of, object_of
 from ...table.who import ADMINISTRATOR
 from ..noun import Notifications
+
+operation = Declared[Notifications]("notifications", UI)
 
 MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40
 
 
+OUTBOX_ANSWER = AnswerSchema(
+    object_of(
+        isOn=FLAG,
+        waiting=NUMBER,
+        later=NUMBER,
+        undelivered=NUMBER,
+        gathered=NUMBER,
+        since_ms=NUMBER,
+        data=list_of(
+            object_of(
+                entry=TEXT,
+                time=DATE,
+                error=TEXT,
+                kind=TEXT,
+                id=TEXT,
+                was=TEXT,
+                now=TEXT,
+                by=TEXT,
+                version=NUMBER,
+                attempts=NUMBER,
+                is_judged=FLAG,
+                seen=TEXT,
+                met=TEXT,
+            )
+        ),
+    )
+)
+
+
+@operation("outbox_read", "GET", "/outbox", NO_FIELDS, ADMINISTRATOR, OUTBOX_ANSWER)
 async def read(notifications: Notifications, _: None, caller: Caller) -> JsonObject:
     outbox = notifications.outbox
     depth, given_up = await outbox.depth(), await outbox.undelivered(MAX_SHOWN)
@@ -60,6 +92,7 @@ ENTRIES = Fields(
 )
 
 
+@operation("outbox_retry", "PUT", "/outbox", ENTRIES, ADMINISTRATOR, schemas.NUMBER_OF)
 async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -> JsonObject:
     """How many are tried once more."""
     undelivered = await notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
@@ -71,6 +104,7 @@ async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -
     return {"count": sum(done)}
 
 
+@operation("outbox_drop", "DELETE", "/outbox", ENTRIES, ADMINISTRATOR, schemas.NUMBER_OF)
 async def drop(notifications: Notifications, parsed: Entries, caller: Caller) -> JsonObject:
     """How many were forgotten."""
     return {"count": await notifications.outbox.drop(parsed.ids)}
@@ -90,71 +124,10 @@ READER = Fields(
 )
 
 
+TOLD_ANSWER = AnswerSchema(map_of(TEXT))
+
+
+@operation("outbox_try", "POST", "/outbox", READER, ADMINISTRATOR, TOLD_ANSWER)
 async def try_out(notifications: Notifications, to: str, caller: Caller) -> JsonObject:
     """By the name of each channel, why it failed; "" if it did not."""
     return await notifications.try_out(to)
-
-
-OUTBOX_ANSWER = AnswerSchema(
-    object_of(
-        isOn=FLAG,
-        waiting=NUMBER,
-        later=NUMBER,
-        undelivered=NUMBER,
-        gathered=NUMBER,
-        since_ms=NUMBER,
-        data=list_of(
-            object_of(
-                entry=TEXT,
-                time=DATE,
-                error=TEXT,
-                kind=TEXT,
-                id=TEXT,
-                was=TEXT,
-                now=TEXT,
-                by=TEXT,
-                version=NUMBER,
-                attempts=NUMBER,
-                is_judged=FLAG,
-                seen=TEXT,
-                met=TEXT,
-            )
-        ),
-    )
-)
-TOLD_ANSWER = AnswerSchema(map_of(TEXT))
-ROWS = (
-    Row(
-        "outbox_read",
-        "GET",
-        "/outbox",
-        NO_FIELDS,
-        ADMINISTRATOR,
-        OUTBOX_ANSWER,
-        read,
-        prefixes=(UI,),
-    ),
-    Row(
-        "outbox_retry",
-        "PUT",
-        "/outbox",
-        ENTRIES,
-        ADMINISTRATOR,
-        schemas.NUMBER_OF,
-        retry,
-        prefixes=(UI,),
-    ),
-    Row(
-        "outbox_drop",
-        "DELETE",
-        "/outbox",
-        ENTRIES,
-        ADMINISTRATOR,
-        schemas.NUMBER_OF,
-        drop,
-        prefixes=(UI,),
-    ),
-    Row(
-        "outbox_try", "POST", "/outbox", READER, ADMINISTRATOR, TOLD_ANSWER, try_out, prefixes=(UI,)
-    ),
-)

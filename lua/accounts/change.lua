@@ -25,7 +25,7 @@
 --         keeps           flag  except that one
 --         unseen_since    int   ms since the epoch; 0: readers do not see the change
 --         follows         text  the value of the link that this uses up; empty: none
---         lost            int   number of identities to remove
+--         lost            number  identities to remove
 --         known_by...     text  its identities: <service> <id there>; those to remove
 --                               first
 -- RETURNS OK                    done
@@ -37,15 +37,6 @@
 --         LAST                  there would be no administrator left
 -- INCLUDE end_sessions
 -- COST    O(log n + sessions + places)
-
-local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local sessions, logins, unseen, identities = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local link, places = KEYS[10], KEYS[11]
-local id, old_body, old_secret, old_mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local body, secret, mail, administers = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local session, revokes, keeps = ARGV[9], ARGV[10], ARGV[11]
-local unseen_since, follows, lost = ARGV[12], ARGV[13], tonumber(ARGV[14])
-local known_by = ARGV
 
 if follows ~= '' and redis.call('GET', link) ~= follows then
   return {'EXPIRED'}
@@ -61,7 +52,7 @@ local owner = redis.call('HGET', mails, mail)
 if body ~= '' and owner and owner ~= id then
   return {'TAKEN', owner}
 end
-for n = 15 + lost, #known_by do
+for n = ARGV_BEFORE + 1 + lost, #known_by do
   local known = redis.call('HGET', identities, known_by[n])
   if known and known ~= id then
     return {'KNOWN', known}
@@ -78,7 +69,7 @@ end
 if redis.call('HGET', mails, old_mail) == id then
   redis.call('HDEL', mails, old_mail)
 end
-for n = 15, #known_by do
+for n = ARGV_BEFORE + 1, #known_by do
   local identity = known_by[n]
   if n >= 15 + lost then
     redis.call('HSET', identities, identity, id)

@@ -9,9 +9,6 @@
 -- INCLUDE end_sessions
 -- COST    O(sessions)
 
-local sessions, logins = KEYS[1], KEYS[2]
-local session, others = ARGV[1], ARGV[2]
-
 if others == '0' then
   redis.call('ZREM', sessions, session)
   redis.call('HDEL', logins, session)

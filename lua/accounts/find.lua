@@ -8,9 +8,6 @@
 -- FLAGS   no-writes
 -- COST    O(1)
 
-local bodies, credentials, mails = KEYS[1], KEYS[2], KEYS[3]
-local mail = ARGV[1]
-
 local id = redis.call('HGET', mails, mail)
 local body = id and redis.call('HGET', bodies, id)
 if not body then

@@ -20,10 +20,6 @@
 --         CHANGED            the account has changed since it was read
 -- COST    O(sessions)
 
-local bodies, credentials, sessions, logins, link = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local id, body, old_secret, secret, session = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local facts, now, ends, follows, keep = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-
 if follows == '1' and redis.call('GET', link) ~= id then
   return {'EXPIRED'}
 end

@@ -24,18 +24,12 @@
 --         CLOSED                rejected
 -- COST    O(log n)
 
-local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local identities, link = KEYS[6], KEYS[7]
-local id, mail, first, other = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local founds, administers, secret, follows = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local known_by = ARGV
-
 if follows ~= '' and redis.call('GET', link) ~= follows then
   return {'EXPIRED'}
 end
 local is_first = redis.call('HLEN', bodies) == 0
 local body = is_first and first or other
-for n = 9, #known_by do
+for n = ARGV_BEFORE + 1, #known_by do
   local known = redis.call('HGET', identities, known_by[n])
   if known then
     return {'KNOWN', known}
@@ -55,7 +49,7 @@ redis.call('HSET', bodies, id, body)
 redis.call('HSET', credentials, id, secret)
 redis.call('HSET', mails, mail, id)
 redis.call('ZADD', ids, 0, id)
-for n = 9, #known_by do
+for n = ARGV_BEFORE + 1, #known_by do
   redis.call('HSET', identities, known_by[n], id)
 end
 if (is_first and founds or administers) == '1' then

@@ -13,9 +13,6 @@
 -- FLAGS   no-promise
 -- COST    O(log n + dropped places)
 
-local bodies, places = KEYS[1], KEYS[2]
-local id, place, now, lasts, keep = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-
 if redis.call('HEXISTS', bodies, id) == 0 then
   return {'GONE'}
 end

@@ -6,9 +6,6 @@
 -- RETURNS OK
 -- COST    O(log n)
 
-local unseen = KEYS[1]
-local id, since = ARGV[1], ARGV[2]
-
 if redis.call('ZSCORE', unseen, id) == since then
   redis.call('ZREM', unseen, id)
 end

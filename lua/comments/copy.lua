@@ -13,8 +13,8 @@
 --         deleted      zset    {p}:deleted
 -- ARGV    cursor       text    HSCAN's cursor of the walk, 0 at first; empty: no walk
 --         echo         text    the same for fingerprints, which are read after all comments
---         count        int     about how many comments to read
---         bytes        int     stop after this many bytes
+--         count        number  about how many comments to read
+--         bytes        number  stop after this many bytes
 --         ids...       text    further comments to read
 -- RETURNS version path server cursor echo comments fingerprints heads
 --                          cursor and echo for the next call, empty at the end; they are valid on
@@ -24,11 +24,6 @@
 --                          although some may not be marked yet
 -- FLAGS   no-writes
 -- COST    O(count + heads), or all of a packed hash
-
-local version, path, bodies, private, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local held, pinned, fingerprints, deleted = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local cursor, echo, count, bytes = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local ids = ARGV
 
 local comments, met, size = {}, {}, 0
 
@@ -52,7 +47,7 @@ while cursor ~= '' and #comments < count and size < bytes do
   cursor, found = walk(bodies, cursor, math.min(count, 8))
   for i = 1, #found, 2 do add(found[i], found[i + 1]) end
 end
-for i = 5, #ids do
+for i = ARGV_BEFORE + 1, #ids do
   local body = redis.call('HGET', bodies, ids[i])
   if body then add(ids[i], body) end
 end

@@ -26,8 +26,8 @@
 --         parent       text    id of its parent, empty for a root
 --         begins       flag    delete it; otherwise, only continue with its replies
 --         now          int     ms since the epoch: the new version is at least this
---         most         int     replies that leave the indexes
---         bytes        int     stop after this many bytes of bodies
+--         most         number  replies that leave the indexes
+--         bytes        number  stop after this many bytes of bodies
 --         only         text    what it must be, as in includes/gate.lua
 --         seen         text    likewise
 --         by           text    author | moderator | erasure | sweeper
@@ -39,14 +39,6 @@
 --         MISSING                       no such comment; when continuing: it is not deleted
 -- INCLUDE place status_of gate decide indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
-
-local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local replies, held, heldroots, heldliked = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local heldreplies, mine, nested, hidden, deleted = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local gone, decided, journal = KEYS[15], KEYS[16], KEYS[17]
-local id, root, parent, begins, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local most, bytes, only, seen = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9]
-local by, actor = ARGV[10], ARGV[11]
 
 local body, was = redis.call('HGET', bodies, id), status_of(id)
 if not body or (begins == '0' and not redis.call('ZSCORE', deleted, id)) then

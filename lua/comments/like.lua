@@ -10,21 +10,15 @@
 --         pinned     zset    {p}:pinned
 --         mine       zset    {p}:mine     held comments of accounts, <account>:<id>
 -- ARGV    id         text
---         delta      int     1 or -1
+--         delta      number  1 or -1
 --         sees       text    public | own | all: which held comments the caller may see
 --         account    text    the caller's, or empty
---         room       int     the largest body to return, in bytes
+--         room       number  the largest body to return, in bytes
 --         now        int     ms since the epoch: the new version is at least this
 -- RETURNS OK likes body status pinned path   pinned is 1 or 0; a larger body is empty
 --         MISSING                            no such comment, or hidden from the caller
 -- INCLUDE status_of version
 -- COST    O(log n)
-
-local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local liked, heldliked, held = KEYS[5], KEYS[6], KEYS[7]
-local pinned, mine = KEYS[8], KEYS[9]
-local id, delta, sees, account = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local room, now = tonumber(ARGV[5]), ARGV[6]
 
 -- Checked before the body is read: the time must not reveal that an unpublished comment exists.
 local status = status_of(id)

@@ -12,15 +12,12 @@
 -- INCLUDE version
 -- COST    O(changes * log n)
 
-local version, wrong = KEYS[1], KEYS
-local known, now, changes = ARGV[1], ARGV[2], ARGV
-
 if (redis.call('GET', version) or '') ~= known then
   return {'OVERTAKEN'}
 end
-local at = 3
+local at = ARGV_BEFORE + 1
 while at <= #changes do
-  local index, last = wrong[1 + tonumber(changes[at])], at + 1 + tonumber(changes[at + 1])
+  local index, last = wrong[KEYS_BEFORE + tonumber(changes[at])], at + 1 + tonumber(changes[at + 1])
   redis.call(changes[at + 2], index, unpack(changes, at + 3, last))
   at = last + 1
 end

@@ -42,15 +42,6 @@
 -- INCLUDE place status_of hold gate decide indexes version author_of count_visible record unapplied
 -- COST    O(log n)
 
-local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local pinned, likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local heldliked, heldreplies, mine, hidden = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local fingerprints, longest, decided, journal = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local id, at, root, status, pin, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local before, body, secrets, outdated = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-local fingerprint, only, seen, by, actor = ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]
-local lengths = ARGV[16]
-
 local stored, was, mark = redis.call('HGET', bodies, id), status_of(id)
 if not stored or was == 'deleted' or (root ~= '' and status_of(root) == 'deleted') then
   return {'MISSING'}

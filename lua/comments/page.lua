@@ -15,15 +15,15 @@
 --         hidden       hash    {p}:hidden     replies below deleted roots that are still indexed
 --         deleted      zset    {p}:deleted
 --         gone         zset    {p}:gone       replies deleted with a comment
--- ARGV    first        int     roots to skip
---         size         int     roots wanted, at most 100
+-- ARGV    first        number  roots to skip
+--         size         number  roots wanted, at most 100
 --         order        text    insertedAt_desc | insertedAt_asc | like_desc
 --         sees         text    public | own | all: which held comments the viewer may see
 --         account      text    the viewer's, or empty
 --         root         text    only this root; empty: a page of roots
 --         after        text    only its replies after this one; empty: from the first
---         most         int     replies wanted, at most 1000
---         room         int     bytes of bodies wanted; half of them is for roots
+--         most         number  replies wanted, at most 1000
+--         room         number  bytes of bodies wanted; half of them is for roots
 -- RETURNS version count roots  then the number of pinned roots, which are first; the
 --                              ids in a string, separated by blanks, each root followed by its
 --                              replies, oldest first; a list of their bodies, empty for one that
@@ -34,14 +34,6 @@
 -- FLAGS   no-writes
 -- COST    O(log n + size + replies shown), and their bytes; if the viewer sees held roots,
 --         O(log held * log n) more
-
-local version, bodies, longest, ranked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local likes, replies, held, heldranked = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local heldreplies, mine, hidden = KEYS[10], KEYS[11], KEYS[12]
-local deleted, gone = KEYS[13], KEYS[14]
-local first, size, order, sees = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local account, root, after = ARGV[5], ARGV[6], ARGV[7]
-local most, room = tonumber(ARGV[8]), tonumber(ARGV[9])
 
 -- Viewers see this many of their own unpublished comments, the newest; administrators see all.
 local MOST_OWN = 100

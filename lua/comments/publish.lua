@@ -32,7 +32,7 @@
 --         needs        text    which of both must exist: an imported reply may precede its
 --                              parent; empty for a root
 --         fingerprint  text    of author and text; empty: duplicates are allowed
---         liking       int     likes of an imported comment; 0 for a new one
+--         liking       number  likes of an imported comment; 0 for a new one
 --         pin          flag    it is pinned (imports)
 --         mark         text    of an unpublished one moved from another page; else empty
 --         decision     text    of one moved from another page: its last change; else empty
@@ -44,16 +44,6 @@
 --         ORPHAN               what it needs is missing or deleted, or the root is a reply
 -- INCLUDE place status_of hold is_root indexes version author_of count_visible record unapplied
 -- COST    O(log n)
-
-local version, path, bodies, private, newest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local liked, pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local heldroots, heldliked, heldreplies, mine = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local nested, hidden, fingerprints, longest = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local decided, journal = KEYS[19], KEYS[20]
-local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local parent, root, needs, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-local liking, pin, mark, decision = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
-local by, actor = ARGV[15], ARGV[16]
 
 -- A deleted comment does not prevent the same text.
 local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)

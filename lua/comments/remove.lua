@@ -10,18 +10,13 @@
 --         gone         zset    {p}:gone
 --         decided      hash    {p}:decided
 -- ARGV    head         text    id of the comment that was deleted
---         before       int     ms since the epoch: it was deleted before that
---         comments...  text    of each in turn: its id; its parent's id,
+--         before       number  ms since the epoch: it was deleted before that
+--         comments...[3] text    of each in turn: its id; its parent's id,
 --                              or empty; the fingerprint of its text, or empty. The head itself goes
 --                              last, after the replies deleted with it
 -- RETURNS OK removed           number of removed comments: 0 if it was restored meanwhile
 -- COST    O(comments * log n)
 
-local bodies, private, likes, held, nested = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local fingerprints, deleted, gone, decided = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local head, before, comments = ARGV[1], tonumber(ARGV[2]), ARGV
-
-local FIRST, WIDTH = 3, 3
 local removed = 0
 
 -- Replies that were to be restored with a removed comment are removed, too.
@@ -29,7 +24,7 @@ local at = tonumber(redis.call('ZSCORE', deleted, head) or math.huge)
 if at > before and (at < math.huge or redis.call('HEXISTS', bodies, head) == 1) then
   return {'OK', 0}
 end
-for i = FIRST, #comments, WIDTH do
+for i = ARGV_BEFORE + 1, #comments, ARGV_EACH do
   local id, parent, fingerprint = comments[i], comments[i + 1], comments[i + 2]
   local goes = redis.call('ZREM', gone, head .. ':' .. id) == 1
   if id == head then

@@ -4,18 +4,15 @@
 --         bodies      hash    {p}:bodies
 --         longest     string  {p}:longest
 -- ARGV    now         int     ms since the epoch: the new version is at least this
---         changes...  json    three for each comment: its id, the body that was read, the new body
+--         changes...[3] json    three for each comment: its id, the body that was read, the new body
 -- RETURNS a number for each change: 1 if it was made, 0 if the comment has another body or
 --         does not exist
 -- INCLUDE version
 -- COST    O(changes), as many bytes as they have
 
-local version, bodies, longest = KEYS[1], KEYS[2], KEYS[3]
-local now, changes = ARGV[1], ARGV
-
 local done, sum = {}, 0
 local known = tonumber(redis.call('GET', longest) or math.huge)
-for i = 2, #changes, 3 do
+for i = ARGV_BEFORE + 1, #changes, ARGV_EACH do
   local id, before, after = changes[i], changes[i + 1], changes[i + 2]
   local is_same = redis.call('HGET', bodies, id) == before
   if is_same then

@@ -24,8 +24,8 @@
 --         parent       text    id of its parent, empty for a root
 --         begins       flag    restore it; otherwise, only continue with its replies
 --         now          int     ms since the epoch: the new version is at least this
---         most         int     replies to restore
---         bytes        int     stop after this many bytes of bodies
+--         most         number  replies to restore
+--         bytes        number  stop after this many bytes of bodies
 --         only         text    what it must be, as in includes/gate.lua
 --         seen         text    empty: a deleted comment keeps its text
 --         by           text    moderator
@@ -37,14 +37,6 @@
 --         OVERTAKEN                     it is not what was read
 -- INCLUDE place status_of is_root gate decide indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
-
-local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local likes, replies, held, heldroots, heldliked = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local heldreplies, mine, nested, hidden, deleted = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local gone, decided, journal = KEYS[16], KEYS[17], KEYS[18]
-local id, at, root, parent, begins = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local now, most, bytes = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
-local only, seen, by, actor = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 
 local is_deleted = redis.call('ZSCORE', deleted, id)
 if (begins == '1') ~= (is_deleted and true or false) or (root ~= '' and not is_root(root)) then

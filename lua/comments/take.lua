@@ -24,21 +24,13 @@
 --         now          int     ms since the epoch: the new version is at least this
 --         by           text    move
 --         actor        text    empty
---         comments...  text    of each in turn: its id, its root's and its parent's, or empty; the fingerprint of its
+--         comments...[5] text    of each in turn: its id, its root's and its parent's, or empty; the fingerprint of its
 --                              author and text; and its body as it was read: one that has changed
 --                              stays, like a deleted one and its replies
 -- RETURNS OK taken entries     their number; the journal's oldest entries
 -- INCLUDE place status_of hold indexes version author_of count_visible record unapplied
 -- COST    O(comments * log n)
 
-local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local pinned, likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local heldliked, heldreplies, mine, nested = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local hidden, fingerprints, decided, moving = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local journal = KEYS[19]
-local move, now, by, actor, comments = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
-
-local ARGV_BEFORE, WIDTH = 4, 5
 local changes = {}
 
 -- Move a part of a comment to `moving`.
@@ -48,7 +40,7 @@ local function keep(id, part, words)
   end
 end
 
-for i = ARGV_BEFORE + 1, #comments, WIDTH do
+for i = ARGV_BEFORE + 1, #comments, ARGV_EACH do
   local id, root, parent = comments[i], comments[i + 1], comments[i + 2]
   local fingerprint, body, was = comments[i + 3], comments[i + 4], status_of(id)
   local is_gone = was == 'deleted' or status_of(root) == 'deleted' or status_of(parent) == 'deleted'

@@ -9,8 +9,5 @@
 -- INCLUDE version
 -- COST    O(most)
 
-local version, journal = KEYS[1], KEYS[2]
-local now, most = ARGV[1], ARGV[2]
-
 local entries = redis.call('XRANGE', journal, '-', '+', 'COUNT', most)
 return {'OK', raise_version(version, now), entries}

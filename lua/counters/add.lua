@@ -8,11 +8,9 @@
 -- INCLUDE kind_of change
 -- COST    O(changes)
 
-local counts, changes = KEYS, ARGV
-
 local answers, ever = {}, 0
 
-for i = 1, #changes, 2 do
+for i = 1, #changes, ARGV_EACH do
   local count, added = change(counts[i], counts[i + 1], changes[i], changes[i + 1])
   answers[#answers + 1] = count
   if string.sub(changes[i], 1, 5) == 'time ' then

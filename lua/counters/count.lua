@@ -27,7 +27,7 @@
 --         hours_ms    int   ms to keep hours
 --         days_ms     int   ms to keep the month
 --         day_ms      int   ms to keep visitors' numbers
---         plain       int   number of views of an open hour that have nothing else to note
+--         plain       number views of an open hour that have nothing else to note
 --         changes...  text  of each of these field and delta; of each other change also what it is, the source host of
 --                           its views or "", how many people there are and how many bots, people's numbers, and bots'
 --                           classes. It is
@@ -41,12 +41,8 @@
 -- COST    O(changes), O(hours) of each page with a new hour, and O(visitors) once for a
 --         page whose visitors become a sketch
 
-local site, sources, numbers, counts = KEYS[1], KEYS[2], KEYS[3], KEYS
-local day, hour, latest, oldest, hours_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local days_ms, day_ms, plain, changes = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV
-
--- Keys and arguments before the first change, and arguments of one that is not plain.
-local KEYS_BEFORE, ARGV_BEFORE, WORDS_EACH = 3, 8, 6
+-- Arguments of a change that is not plain.
+local WORDS_EACH = 6
 -- Of 72 hours, with each class of bots in all of them, at the end of the hour after.
 local MOST_HOURS = 1300
 -- The largest count, as in counting/names.py: a counter stops there.

@@ -13,9 +13,9 @@
 --         id         text    of the move
 --         given_ms   int     ms to remember that
 --         name       text    of the page's counter of views
---         counters   int     number of counters
---         months     int     number of months
---         current    int     place of this month among them, or 0 without statistics
+--         counters   number  counters
+--         months     number  months
+--         current    number  place of this month among them, or 0 without statistics
 --         hour       int     such as 2026112316
 --         day_ms     int     ms to keep visitors' numbers
 --         words...   text    of each counter in turn its name and count; of each month in turn what the other
@@ -28,14 +28,6 @@
 -- INCLUDE kind_of change opened shift sum_of sketch note_visitors
 -- COST    O(words)
 
-local given, numbers, counter, hours, spare = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local places = KEYS
-local page, id, given_ms, name = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local counters, months, current = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local hour, day_ms = ARGV[8], ARGV[9]
-local words = ARGV
-
-local KEYS_BEFORE, ARGV_BEFORE = 5, 9
 -- Visitors of a page and day counted exactly.
 local MOST_VISITORS = 512
 -- Arguments per call of Redis.

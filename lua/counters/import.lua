@@ -10,7 +10,7 @@
 --         kept       int     seconds to keep `done`
 --         hour       int     such as 2026112316, or 0
 --         days_ms    int     ms to keep the month
---         merged...  text    of each counter in turn: its place in counts, its name, its count, and the
+--         merged...[4] text    of each counter in turn: its place in counts, its name, its count, and the
 --                            place of its page's views in counts, or 0
 -- RETURNS OK changed  number of changed counters
 --         DONE        this batch was added before
@@ -18,11 +18,7 @@
 -- INCLUDE kind_of opened note_undated
 -- COST    O(counters)
 
-local done, numbers, counts = KEYS[1], KEYS[2], KEYS
-local way, number, kept, hour, days_ms, merged = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
-
 -- Keys before the first hash, and arguments before the first counter.
-local KEYS_BEFORE, FIRST, WIDTH = 2, 6, 4
 -- As in counting/names.py.
 local MOST = 9007199254740991
 
@@ -35,7 +31,7 @@ if way == 'sum' then
   end
 end
 local changed, views = 0, 0
-for i = FIRST, #merged, WIDTH do
+for i = ARGV_BEFORE + 1, #merged, ARGV_EACH do
   local at, name, count = KEYS_BEFORE + merged[i], merged[i + 1], tonumber(merged[i + 2])
   local before = tonumber(redis.call('HGET', counts[at], name) or 0)
   local after = count

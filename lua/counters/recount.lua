@@ -9,10 +9,6 @@
 -- FLAGS   no-promise
 -- COST    O(hashes)
 
-local numbers, counts = KEYS[1], KEYS
-local mends = ARGV[1]
-
-local KEYS_BEFORE = 1
 local lengths = {}
 
 for i = KEYS_BEFORE + 1, #counts do

@@ -3,17 +3,14 @@
 -- KEYS    numbers    hash  {c}:numbers  kind of hash -> number of its counters, and
 --                          views -> a share of the sum of all view counters
 --         counts     hash  {c}:counts or {c}:long  "<counter> <path>" -> count
--- ARGV    judged...  text  field and count, in turn
+-- ARGV    judged...[2] text  field and count, in turn
 -- RETURNS removed          number of removed counters
 -- INCLUDE kind_of
 -- COST    O(judged)
 
-local numbers, counts = KEYS[1], KEYS[2]
-local judged = ARGV
-
 local removed, views = 0, 0
 
-for i = 1, #judged, 2 do
+for i = 1, #judged, ARGV_EACH do
   if redis.call('HGET', counts, judged[i]) == judged[i + 1] then
     removed = removed + redis.call('HDEL', counts, judged[i])
     if string.sub(judged[i], 1, 5) == 'time ' then

@@ -9,20 +9,15 @@
 -- ARGV    id         text  of this move
 --         to         text  the target path
 --         arrived    text  id of a move that has arrived, to forget; or empty
---         counters   int   number of counters; 0: take nothing
+--         counters   number  counters; 0: take nothing
 --         names...   text  of each counter in turn: "<counter> <path>"
 -- RETURNS TAKEN id to      this move, or one that must arrive first
 --         NONE             nothing to take
 -- INCLUDE kind_of
 -- COST    O(names + places), and O(views) to forget them
 
-local moving, numbers, places = KEYS[1], KEYS[2], KEYS
-local id, to, arrived, counters = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local names = ARGV
-
-local KEYS_BEFORE, ARGV_BEFORE = 2, 4
 -- After two keys and the counters.
-local first_views = 3 + counters
+local first_views = KEYS_BEFORE + counters + 1
 
 local pending = redis.call('HGET', moving, 'id')
 if pending and pending ~= arrived then

@@ -30,19 +30,14 @@
 -- FLAGS   no-promise
 -- COST    O(comments * log n)
 
-local recent, waiting, spam, totals, total = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local authors, log, filtered, outbox, changing = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local removals, bin, lists = KEYS[11], KEYS[12], KEYS
-local page, change, entries = ARGV[1], ARGV[2], ARGV
-
 -- The keys before the lists, and about how many entries the logs have: a wave of spam must not push
 -- out what moderators did.
-local LISTS_BEHIND, LOGGED, FILTERED = 12, 10000, 1000
+local LOGGED, FILTERED = 10000, 1000
 
 local known = redis.call('HGET', totals, page) or '0 0'
 local followed, shown = string.match(known, '^(%d+) (%d+)$')
 followed, shown = tonumber(followed), tonumber(shown)
-local told, at = 0, 3
+local told, at = 0, ARGV_BEFORE + 1
 
 local function word()
   at = at + 1
@@ -59,7 +54,7 @@ local function list(number, id, is_in, author)
   if number == '0' then
     return
   end
-  local index = lists[LISTS_BEHIND + tonumber(number)]
+  local index = lists[KEYS_BEFORE + tonumber(number)]
   place(index, 0, id, is_in)
   if author then
     local count = redis.call('ZCARD', index)

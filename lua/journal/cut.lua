@@ -6,9 +6,6 @@
 -- FLAGS   no-promise
 -- COST    O(entries cut)
 
-local journal = KEYS[1]
-local applied = ARGV[1]
-
 -- Entries per cut; more than ten come only together (lua/includes/unapplied.lua).
 local MOST = 100
 

@@ -10,20 +10,15 @@
 -- ARGV    now      int     ms since the epoch: the new version is at least this
 --         by       text    check
 --         actor    text    empty
---         comments... text of each in turn: its id, and an account and an author whose lists may
+--         comments...[3] text of each in turn: its id, and an account and an author whose lists may
 --                          have it wrongly; `-` for none
 -- RETURNS OK version entries  the journal's oldest entries
 -- INCLUDE status_of version author_of count_visible record unapplied
 -- COST    O(comments), and the bytes of their bodies
 
-local version, bodies, held, pinned, hidden = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local deleted, journal = KEYS[6], KEYS[7]
-local now, by, actor, comments = ARGV[1], ARGV[2], ARGV[3], ARGV
-
-local FIRST, WIDTH = 4, 3
 local changes = {}
 
-for i = FIRST, #comments, WIDTH do
+for i = ARGV_BEFORE + 1, #comments, ARGV_EACH do
   local id, account_was, author_was = comments[i], comments[i + 1], comments[i + 2]
   local body, status, account, author = redis.call('HGET', bodies, id), status_of(id), '-', '-'
   if body then

@@ -10,9 +10,6 @@
 -- FLAGS   no-promise
 -- COST    O(log n)
 
-local totals, removals = KEYS[1], KEYS[2]
-local page, known, due = ARGV[1], ARGV[2], ARGV[3]
-
 if (redis.call('HGET', totals, page) or '') ~= known then
   return {'OVERTAKEN'}
 end

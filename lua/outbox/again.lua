@@ -9,9 +9,6 @@
 -- FLAGS   no-promise
 -- COST    O(1)
 
-local outbox, undelivered = KEYS[1], KEYS[2]
-local entry, task = ARGV[1], ARGV[2]
-
 if redis.call('XDEL', undelivered, entry) == 0 then
   return {'MISSING'}
 end

@@ -11,9 +11,6 @@
 -- FLAGS   no-promise
 -- COST    O(1)
 
-local outbox, gathered, mailed = KEYS[1], KEYS[2], KEYS[3]
-local now, every, task = ARGV[1], ARGV[2], ARGV[3]
-
 if redis.call('ZCARD', gathered) == 0 then
   return {'IDLE'}
 end

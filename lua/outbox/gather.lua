@@ -12,9 +12,6 @@
 -- FLAGS   no-promise
 -- COST    O(log n)
 
-local gathered, mailed = KEYS[1], KEYS[2]
-local id, now, every, most, waits = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-
 local is_free = tonumber(redis.call('GET', mailed) or 0) <= tonumber(now)
 if is_free and redis.call('ZCARD', gathered) == 0 then
   redis.call('SET', mailed, string.format('%.0f', now + every))

@@ -7,9 +7,6 @@
 -- FLAGS   no-promise
 -- COST    O(1)
 
-local held = KEYS[1]
-local id = ARGV[1]
-
 local words = redis.call('HGET', held, id)
 if not words then
   return {'APPROVED'}

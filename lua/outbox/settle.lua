@@ -6,24 +6,21 @@
 -- ARGV    group        text    the consumers' group
 --         entry        text    id of the task's entry
 --         error        text    why the first of `follow` failed permanently; empty: it did not
---         follow...    text    time in ms since the epoch, or 0 for now, and task, in turn
+--         follow...[2] text    time in ms since the epoch, or 0 for now, and task, in turn
 -- RETURNS OK
 --         SETTLED              another worker has ended it: nothing was changed
 -- FLAGS   no-promise
 -- COST    O(follow * log n)
 
-local outbox, retries, undelivered = KEYS[1], KEYS[2], KEYS[3]
-local group, entry, error, follow = ARGV[1], ARGV[2], ARGV[3], ARGV
-
 -- The index of the first task, and about the number of failed tasks to keep.
-local FIRST, KEPT = 4, 10000
+local KEPT = 10000
 
 if redis.call('XACK', outbox, group, entry) == 0 then
   return {'SETTLED'}
 end
 redis.call('XDEL', outbox, entry)
-for i = FIRST, #follow, 2 do
-  if error ~= '' and i == FIRST then
+for i = ARGV_BEFORE + 1, #follow, ARGV_EACH do
+  if error ~= '' and i == ARGV_BEFORE + 1 then
     redis.call('XADD', undelivered, 'MAXLEN', '~', KEPT, '*', 'task', follow[i + 1], 'error', error)
   elseif follow[i] == '0' then
     redis.call('XADD', outbox, '*', 'task', follow[i + 1])

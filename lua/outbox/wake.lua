@@ -8,9 +8,6 @@
 -- FLAGS   no-promise
 -- COST    O(most * log n)
 
-local outbox, retries = KEYS[1], KEYS[2]
-local now, most = ARGV[1], ARGV[2]
-
 local due = redis.call('ZRANGE', retries, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
 for _, task in ipairs(due) do
   redis.call('ZREM', retries, task)

@@ -7,11 +7,10 @@
 -- FLAGS   no-promise
 -- COST    O(buckets)
 
-local buckets, spends = KEYS, ARGV
 local waits = {}
 
 for i = 1, #buckets do
-  local now, tokens, each, all = unpack(spends, 4 * i - 3, 4 * i)
+  local now, tokens, each, all = unpack(spends, ARGV_EACH * (i - 1) + 1, ARGV_EACH * i)
   -- Services' clocks differ a little, so a bucket's time never goes back.
   local full = math.max(tonumber(redis.call('GET', buckets[i]) or 0), tonumber(now))
   full = full + tokens * each

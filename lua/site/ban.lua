@@ -14,11 +14,8 @@
 --         FULL            the maximum is reached
 -- COST    O(1)
 
-local bans, log, caught = KEYS[1], KEYS[2], KEYS[3]
-local value, before, ban, now, most, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
-
 -- The index of the log's entry, and about the number of entries the log keeps.
-local FIRST, LOGGED = 6, 10000
+local LOGGED = 10000
 
 if (redis.call('HGET', bans, value) or '') ~= before then
   return {'CHANGED'}
@@ -35,7 +32,7 @@ else
 end
 local version = math.max(tonumber(redis.call('HGET', bans, 'version') or 0) + 1, tonumber(now))
 redis.call('HSET', bans, 'version', string.format('%.0f', version))
-if #entry >= FIRST then
-  redis.call('XADD', log, 'MAXLEN', '~', LOGGED, '*', unpack(entry, FIRST))
+if #entry > ARGV_BEFORE then
+  redis.call('XADD', log, 'MAXLEN', '~', LOGGED, '*', unpack(entry, ARGV_BEFORE + 1))
 end
 return {'OK'}

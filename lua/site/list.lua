@@ -1,16 +1,13 @@
 -- List comments of some of the site's indexes, newest first: one page, or those after one comment.
 --
 -- KEYS    indexes...  zset    {site}:recent, {site}:waiting, {site}:spam: the requested ones
--- ARGV    first       int     comments to skip; unused with `behind`
---         size        int     comments wanted, at most 100
+-- ARGV    first       number  comments to skip; unused with `behind`
+--         size        number  comments wanted, at most 100
 --         behind      text    id of the comment before these; empty: a page
---         at          int     its insertion time, ms since the epoch
+--         at          number  its insertion time, ms since the epoch
 -- RETURNS total ids...   their total, and the ids
 -- FLAGS   no-writes
 -- COST    O(indexes * log n * log of a time in ms), and those in the same ms as the first one
-
-local indexes = KEYS
-local first, size, behind, at = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 -- No comment's time in ms is above this one.
 local LATEST = 2 ^ 48

@@ -11,9 +11,6 @@
 -- FLAGS   no-promise
 -- COST    O(commands)
 
-local hash, members, entries, text, numbers, sketch = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local commands = ARGV
-
 local keys = {
   hash = hash, members = members, entries = entries, text = text, numbers = numbers, sketch = sketch
 }

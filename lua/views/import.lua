@@ -17,12 +17,6 @@
 -- INCLUDE kind_of change opened shift
 -- COST    O(changes)
 
-local files, numbers, pages = KEYS[1], KEYS[2], KEYS
-local step, kept_ms, counts, changes = ARGV[1], ARGV[2], ARGV[3], ARGV
-
--- Keys before the first change; keys per change.
-local KEYS_BEFORE, KEYS_EACH = 2, 5
-
 -- pcall here and below, because a damaged page must not stop the others.
 local function number_in(index, field)
   local found = redis.pcall('HGET', index, field)

@@ -11,11 +11,7 @@
 --         DONE              added before
 -- COST    O(changes)
 
-local files, sums = KEYS[1], KEYS
-local step, kept_ms, changes = ARGV[1], ARGV[2], ARGV
-
 -- Keys and arguments before the first change; arguments per change.
-local KEYS_BEFORE, ARGV_BEFORE, ARGV_EACH = 1, 2, 4
 -- Hosts per day; the name "" counts the rest.
 local MOST_SOURCES = 1000
 

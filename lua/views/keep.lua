@@ -2,20 +2,16 @@
 --
 -- KEYS    sums        hash  {site}:views:<month> or {site}:sources:<day>
 -- ARGV    kept_ms     int   ms to keep them
---         counted...  text  field and number, in turn
+--         counted...[2] text  field and number, in turn
 -- RETURNS changed           number of raised fields
 -- FLAGS   no-promise
 -- COST    O(counted)
 
-local sums = KEYS[1]
-local kept_ms, counted = ARGV[1], ARGV
-
-local FIRST = 2
 local changed = 0
 
 -- Sums only rise. So a service that reads the shares while another removes them, and gets
 -- less, changes nothing.
-for i = FIRST, #counted, 2 do
+for i = ARGV_BEFORE + 1, #counted, ARGV_EACH do
   local known = tonumber(redis.call('HGET', sums, counted[i]) or 0)
   if not known or known < tonumber(counted[i + 1]) then
     redis.call('HSET', sums, counted[i], counted[i + 1])

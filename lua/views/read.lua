@@ -7,15 +7,12 @@
 -- FLAGS   no-writes
 -- COST    O(fields)
 
-local counter, views = KEYS[1], KEYS
-local name = ARGV[1]
-
 -- HSCAN reads a hash with fewer fields in one step, as each of these is; a damaged one may have more.
 local MOST_FIELDS = 2000
 
 -- pcall, because a damaged key must not hide the others.
 local read = {redis.pcall('HGET', counter, name)}
-for i = 2, #views do
+for i = KEYS_BEFORE + 1, #views do
   local scanned = redis.pcall('HSCAN', views[i], 0, 'COUNT', MOST_FIELDS)
   read[i] = scanned.err and scanned or scanned[2]
 end

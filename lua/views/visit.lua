@@ -10,10 +10,6 @@
 -- FLAGS   no-promise
 -- COST    O(visitors), and once of a share that becomes a sketch
 
-local shares = KEYS
-local field, day_ms, visitors = ARGV[1], ARGV[2], ARGV
-
-local ARGV_BEFORE, KEYS_EACH = 2, 2
 -- Visitors of a share counted exactly: some 128,000 of the site (statistics/visits.py).
 local MOST_VISITORS = 8000
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bench.cases import every_case
-from footfall.driver.scripts import INCLUDES, Script, files, parse_header, sources
+from footfall.driver.scripts import INCLUDES, Script, files, parse_header, sources, with_names
 from tests.support.fakes import fake_redis
 
 SOURCES = sources()
@@ -33,30 +33,33 @@ def test_a_header_is_complete(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_lines_bind_keys_and_arguments_to_the_headers_names(name: str) -> None:
-    header = parse_header(SOURCES[name])
-    bound: dict[str, list[str]] = {"KEYS": [], "ARGV": []}
-    for line in code(name).splitlines():
-        if match := re.fullmatch(r"local ([\w, ]+) = (.*(?:KEYS|ARGV).*)", line):
-            for variable, value in zip(match[1].split(", "), match[2].split(", "), strict=True):
-                kind = "KEYS" if "KEYS" in value else "ARGV"
-                bound[kind].append(variable)
-                number = re.search(r"\[(\d+)\]", value)
-                assert number is None or int(number[1]) == len(bound[kind])
-    assert bound["KEYS"] == [key.name for key in header.keys]
-    assert bound["ARGV"] == [arg.name for arg in header.args]
+def test_a_script_uses_every_name_of_its_header_and_no_positions(name: str) -> None:
+    header, (_, body) = parse_header(SOURCES[name]), files()[name].split("\n\n", 1)
+    assert not re.search(r"\b(KEYS|ARGV)\b", body)
+    used = body + "".join(INCLUDED[each] for each in header.includes)
+    for row in (*header.keys, *header.args):
+        assert re.search(rf"\b{row.name}\b", used), row.name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_script_counts_positions_as_its_header_does(name: str) -> None:
-    header, said = parse_header(SOURCES[name]), dict[str, int]()
-    for names, numbers in re.findall(r"^local ([A-Z_, ]+) = ([\d, ]+)$", code(name), re.MULTILINE):
-        said |= zip(names.split(", "), map(int, numbers.split(", ")), strict=True)
-    for kind, rows in (("KEYS", header.keys), ("ARGV", header.args)):
-        assert said.get(f"{kind}_BEFORE", len(rows) - 1) == len(rows) - 1
-        assert said.get(f"{kind}_EACH", rows[-1].width if rows else 1) == (
-            rows[-1].width if rows else 1
-        )
+def test_names_are_bound_as_the_header_has_them() -> None:
+    source = """-- Does something.
+--
+-- KEYS    one         hash    a
+--         others...[2] zset   b
+-- ARGV    size        number  c
+--         now         int     d
+--         rest...     text    e
+-- RETURNS x
+-- COST    O(1)
+
+return others[KEYS_BEFORE + KEYS_EACH] + size + #rest - ARGV_BEFORE
+"""
+    assert with_names(source).splitlines()[10:14] == [
+        "local one, others = KEYS[1], KEYS",
+        "local KEYS_BEFORE = 1",
+        "local KEYS_EACH = 2",
+        "local size, now, rest = tonumber(ARGV[1]), ARGV[2], ARGV",
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -30,7 +30,10 @@ MAX_KEPT_NUMBERS = 1_024
 
 _SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|INCLUDE|FLAGS|COST)\s+(.*)")
 REQUIRED = frozenset({"KEYS", "RETURNS", "COST"})
-_TYPES = {"KEYS": {"string", "hash", "zset", "stream"}, "ARGV": {"int", "text", "flag", "json"}}
+_TYPES = {
+    "KEYS": {"string", "hash", "zset", "stream"},
+    "ARGV": {"int", "number", "text", "flag", "json"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +209,7 @@ def sources() -> dict[str, str]:
     A name is a path below lua/, without the ending.
     """
     scripts = {name: text for name, text in files().items() if not name.startswith(INCLUDES)}
-    return {name: _assembled(text) for name, text in scripts.items()}
+    return {name: with_names(text) for name, text in scripts.items()}
 
 
 @cache
@@ -222,13 +225,36 @@ def files() -> dict[str, str]:
     return sources
 
 
-def _assembled(text: str) -> str:
-    """A script with its includes: after the lines that bind their names, or where it says."""
-    included = [files()[INCLUDES + name].rstrip() for name in parse_header(text).includes]
-    if PLACE in text:
-        return text.replace(PLACE, "\n\n".join(included))
-    header, bindings, code = text.split("\n\n", 2)
-    return "\n\n".join([header, bindings, *included, code])
+def with_names(text: str) -> str:
+    """A script with the names that its header declares, and with its includes: at its head, or
+    where it says."""
+    parsed = parse_header(text)
+    included = [files()[INCLUDES + name].rstrip() for name in parsed.includes]
+    header, code = text.split("\n\n", 1)
+    if PLACE in code:
+        code = code.replace(PLACE, "\n\n".join(included))
+        included = []
+    return "\n\n".join([header, "\n".join(_bindings(parsed, code)), *included, code])
+
+
+def _bindings(header: Header, code: str) -> Iterator[str]:
+    """Lines that bind KEYS and ARGV to the header's names; a list's name to all of them. Its own
+    start after `KEYS_BEFORE` of them, `KEYS_EACH` each, where the code counts by these."""
+    for table, rows in (("KEYS", header.keys), ("ARGV", header.args)):
+        if rows:
+            values = (_value(table, place, row) for place, row in enumerate(rows, 1))
+            yield f"local {', '.join(row.name for row in rows)} = {', '.join(values)}"
+            before, each = _layout(rows)
+            for name, number in ((f"{table}_BEFORE", before), (f"{table}_EACH", each)):
+                if name in code:
+                    yield f"local {name} = {number}"
+
+
+def _value(table: str, place: int, row: Parameter) -> str:
+    if row.is_list:
+        return table
+    value = f"{table}[{place}]"
+    return f"tonumber({value})" if row.type == "number" else value
 
 
 class Scripts:

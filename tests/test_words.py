@@ -43,7 +43,8 @@ COMMENTS = {
 HASHED = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 NAMES = re.compile(r"^--\s(?:KEYS|ARGV|\s{4})\s+\S+|\{\w+\}:\w+|[\w-]+(?: \| [\w-]+)+")
 MOST_WORDS_OF_A_VALUE = 3
-MESSAGES = (ROOT / "service/footfall/ui/admin/en.json", ROOT / "service/footfall/ui/errors/de.json")
+UI = ROOT / "service/footfall/ui"
+MESSAGES = (UI / "admin/en.json", UI / "admin/settings.en.json", UI / "errors/de.json")
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
@@ -78,7 +79,7 @@ def comments(path: Path) -> Iterator[tuple[int, str]]:
 def messages(path: Path) -> Iterator[tuple[int, str]]:
     """English texts: the values of the admin UI's, the keys of a translation of errors."""
     texts = orjson.loads(path.read_bytes())
-    english = texts.values() if path.name == "en.json" else texts
+    english = texts.values() if path.name.endswith("en.json") else texts
     yield from enumerate(map(str, english), 1)
 
 

@@ -36,107 +36,30 @@ from .values import (
 class ProcessSettings(FromEnvironment):
     """Settings of the whole process: addresses, Redis, logs."""
 
-    host: str = env("HOST", "127.0.0.1", host_or_address, "Address to listen on")
-    port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
-    uds: str = env(
-        "UDS", "", path, "Path of a UNIX socket to listen on, instead of address and port"
-    )
-    uds_mode: int = env("UDS_MODE", "660", mode, "File mode of that socket")
-    workers: int = env("WORKERS", "1", number(1, 64), "Processes that share the port")
-    max_connections: int = env(
-        "MAX_CONNECTIONS",
-        "10000",
-        number(1, 1_000_000),
-        "Connections per worker; further ones get 503 and Retry-After",
-    )
-    drain_seconds: float = env(
-        "DRAIN_SECONDS",
-        "0",
-        seconds,
-        "Seconds after SIGTERM in which /readyz returns 503 and requests are still answered",
-    )
-    hang_seconds: int = env(
-        "HANG_SECONDS",
-        "10",
-        number(0, 3600),
-        "With several WORKERS: kill one whose event loop has stood still for so long, and start "
-        "another; 0: never",
-    )
-    log_format: str = env(
-        "LOG_FORMAT", "text", one_of("text", "json"), "Log lines as text, or as JSON objects"
-    )
-    log_level: str = env(
-        "LOG_LEVEL", "warning", level, "Highest level to log: error, warning or info"
-    )
-    access_log: bool = env(
-        "ACCESS_LOG", "false", flag, "Write a line for each request to standard output"
-    )
-    slow_seconds: float = env(
-        "SLOW_SECONDS",
-        "0.25",
-        seconds,
-        "Log requests and Redis replies that take longer, at most one per second; 0: none",
-    )
-    data_dir: Path = env("DATA_DIR", "data", directory, "Directory of the private Redis' data")
-    redis_url: str = env(
-        "REDIS_URL",
-        "",
-        redis_url,
-        "Your own Redis: redis://, rediss://, unix://, redis+sentinel:// or "
-        "rediss+sentinel://; add ?cluster=true for a Redis Cluster. Empty: a private one in "
-        "DATA_DIR",
-        secret=True,
-    )
-    redis_password: str = env(
-        "REDIS_PASSWORD", "", secret, "Redis password, instead of the one in REDIS_URL", secret=True
-    )
-    redis_server: str = env(
-        "REDIS_SERVER",
-        "",
-        path,
-        "Program to start as the private Redis; empty: the Valkey in the package",
-    )
-    redis_timeout: float = env(
-        "REDIS_TIMEOUT", "1.5", timeout, "Seconds to wait for Redis before returning 503"
-    )
-    read_from_replicas: bool = env(
-        "READ_FROM_REPLICAS",
-        "false",
-        flag,
-        "Read from replicas of a Redis Cluster: counts and pages may be milliseconds old",
-    )
-    redis_wait: float = env(
-        "REDIS_WAIT", "60", seconds, "Seconds to wait at startup for a Redis that is not up yet"
-    )
-    durability: Durability | None = env(
-        "DURABILITY",
-        "",
-        durability,
-        "When a change is acknowledged: memory, everysec, fsync or replica:N. Empty: fsync "
-        "with the private server, everysec with REDIS_URL",
-    )
-    guard: str = env(
-        "GUARD",
-        "refuse",
-        one_of("refuse", "warn"),
-        "If Redis could lose data: refuse to start, or only warn",
-    )
-    trusted_proxies: tuple[Network, ...] = env(
-        "TRUSTED_PROXIES",
-        "127.0.0.0/8,::1",
-        networks,
-        "Proxies trusted to say who their visitors are",
-    )
-    client_address_header: str = env(
-        "CLIENT_ADDRESS_HEADER",
-        "X-Forwarded-For",
-        header_name,
-        "Header in which these proxies name a visitor, such as X-Real-IP, CF-Connecting-IP or "
-        "Forwarded",
-    )
-    ip2region_db: str = env(
-        "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"
-    )
+    host: str = env("127.0.0.1", host_or_address)
+    port: int = env("8360", number(0, 65535))
+    uds: str = env("", path)
+    uds_mode: int = env("660", mode)
+    workers: int = env("1", number(1, 64))
+    max_connections: int = env("10000", number(1, 1_000_000))
+    drain_seconds: float = env("0", seconds)
+    hang_seconds: int = env("10", number(0, 3600))
+    log_format: str = env("text", one_of("text", "json"))
+    log_level: str = env("warning", level)
+    access_log: bool = env("false", flag)
+    slow_seconds: float = env("0.25", seconds)
+    data_dir: Path = env("data", directory)
+    redis_url: str = env("", redis_url, secret=True)
+    redis_password: str = env("", secret, secret=True)
+    redis_server: str = env("", path)
+    redis_timeout: float = env("1.5", timeout)
+    read_from_replicas: bool = env("false", flag)
+    redis_wait: float = env("60", seconds)
+    durability: Durability | None = env("", durability)
+    guard: str = env("refuse", one_of("refuse", "warn"))
+    trusted_proxies: tuple[Network, ...] = env("127.0.0.0/8,::1", networks)
+    client_address_header: str = env("X-Forwarded-For", header_name)
+    ip2region_db: str = env("", region_file)
 
     def redis_access(self, anew: bool) -> tuple[str, str]:
         """(REDIS_URL, REDIS_PASSWORD), read again from their files or as they were at startup.

@@ -8,7 +8,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from dotenv import dotenv_values
@@ -18,6 +20,7 @@ from .setting_texts import is_off, quoted
 from .unsupported_settings import refusals
 
 MAX_FILE_BYTES = 64 * 1024
+MEANINGS = Path(__file__).parent / "ui/admin/settings.en.json"
 SUFFIX = "_FILE"
 # UTF-8, also with the mark that editors of Windows start a file with.
 ENCODING = "utf-8-sig"
@@ -85,6 +88,12 @@ class FromEnvironment:
     shown as a table."""
 
     given: GivenTexts = field(default_factory=GivenTexts, repr=False, compare=False)
+
+    def __init_subclass__(cls) -> None:
+        for name, each in vars(cls).items():
+            if isinstance(each, Field) and each.metadata:
+                env = each.metadata["env"] or name.upper()
+                each.metadata = MappingProxyType({**each.metadata, "env": env})
 
     @classmethod
     def settings(cls) -> Iterator["Field[Any]"]:
@@ -164,7 +173,14 @@ def _row(setting: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, s
         value = f"(from {file})"
     elif meta["secret"] and value:
         value = "***"
-    return meta["env"], value, meta["default"], meta["doc"]
+    return meta["env"], value, meta["default"], meanings()[meta["env"]]
+
+
+@cache
+def meanings() -> Mapping[str, str]:
+    """What each setting means, in English; the admin UI has other languages beside it."""
+    found: Mapping[str, str] = json.loads(MEANINGS.read_text())
+    return found
 
 
 def _text(value: object) -> str:

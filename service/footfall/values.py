@@ -26,13 +26,12 @@ MIN_TIMEOUT_SECONDS = 0.05
 MAX_RATE = 1_000_000
 
 
-def env(
-    name: str, default: Any, parse: Callable[[str], Any], doc: str, secret: bool = False
-) -> Any:
-    """A settings field; `default` is written as it would be in the environment."""
+def env(default: Any, parse: Callable[[str], Any], *, secret: bool = False, name: str = "") -> Any:
+    """A settings field; `default` is written as it would be in the environment, where its name is
+    the field's in capitals, unless it has another `name`."""
     return field(
         default_factory=lambda: parse(default),
-        metadata={"env": name, "default": default, "parse": parse, "doc": doc, "secret": secret},
+        metadata={"env": name, "default": default, "parse": parse, "secret": secret},
         repr=not secret,
     )
 

@@ -14,6 +14,7 @@ import pytest
 from babel import Locale
 
 from footfall.config import Settings
+from footfall.environment import meanings
 from footfall.errors import StoreUnavailable
 from footfall.owner import day_table, demo, link_pages, overview_page, statistics_page
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
@@ -302,7 +303,7 @@ def test_every_language_has_every_text() -> None:
 def test_every_setting_is_described_in_every_language(language: str) -> None:
     described = json.loads((PAGES / f"settings.{language}.json").read_text())
     english = {name: meaning for name, _, _, meaning in Settings().table({})}
-    assert list(described) == list(english)
+    assert list(described) == list(english) == list(meanings())
     # What has a name in the program has it in every language, and numbers are the same.
     for name, meaning in english.items():
         assert described[name] != meaning

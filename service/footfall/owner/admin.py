@@ -10,7 +10,7 @@ from ..comments.noun import Comments
 from ..comments.rules.search import UNKNOWN, beginnings
 from ..counters import MAX_COUNT, VIEWS
 from ..errors import StoreUnavailable
-from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
+from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH
 from ..limits.floods import told
 from ..model import Caller
 from ..process.process import Process
@@ -18,16 +18,7 @@ from ..site import Data, Site
 from ..table import schemas
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.fields import (
-    COUNTER_TYPES,
-    NO_FIELDS,
-    Choice,
-    Count,
-    Fields,
-    FieldValues,
-    Integer,
-    Text,
-)
+from ..table.fields import COUNTER_TYPES, NO_FIELDS, Choice, Count, Integer, Text, copied
 from ..table.middleware import LOOKS
 from ..table.prefixes import UI
 from ..table.rows import Declared
@@ -54,13 +45,9 @@ class Search:
     type: str
     first: int
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Search":
-        return cls(values["path"], values["keyword"], values["type"], values["after"])
 
-
-SEARCH = Fields(
-    Search.of,
+SEARCH = copied(
+    Search,
     (
         Text("path", "Only the counters of this page", MAX_PATH, None),
         Text("keyword", "Words in the pages' paths", MAX_PATH),
@@ -120,13 +107,9 @@ class Correction:
     now: int
     reason: str
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Correction":
-        return cls(values["path"], values["type"], values["from"], values["to"], values["reason"])
 
-
-CORRECTION = Fields(
-    Correction.of,
+CORRECTION = copied(
+    Correction,
     (
         Text("path", "The page", MAX_PATH, required="path can not be blank"),
         Choice("type", "The counter", "time", COUNTER_TYPES, is_word=True),
@@ -159,10 +142,6 @@ class Log:
     size: int
     before: str
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Log":
-        return cls(values["pageSize"], values["before"])
-
 
 def _judge_entry(before: str, context: ParseContext) -> str:
     at, _, number = before.partition("-")
@@ -170,8 +149,8 @@ def _judge_entry(before: str, context: ParseContext) -> str:
     return "" if is_id else "before need the id of an entry"
 
 
-LOG = Fields(
-    Log.of,
+LOG = copied(
+    Log,
     (
         Integer("pageSize", "How many entries", 50, MAX_PAGE_SIZE),
         Text("before", "The entry before which to continue", MAX_ID, check=_judge_entry),

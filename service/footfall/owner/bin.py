@@ -13,7 +13,7 @@ from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
-from ..table.fields import Fields, FieldValues, Integer, Text
+from ..table.fields import Fields, FieldValues, Integer, Text, copied
 from ..table.prefixes import UI
 from ..table.rows import Declared
 from ..table.schemas import (
@@ -86,11 +86,7 @@ async def list_(comments: Comments, parsed: Part, caller: Caller) -> JsonObject:
     return {"data": rows, "after": part.after, "total": part.total}
 
 
-def _ids(values: FieldValues, request: RawRequest, context: ParseContext) -> tuple[str, ...]:
-    return tuple(values["ids"])
-
-
-NAMED = Fields(_ids, (IDS,))
+NAMED = copied(tuple, (IDS,))
 
 
 RESTORED = AnswerSchema(object_of(results=RESULTS))

@@ -18,7 +18,17 @@ from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import STATUSES, Caller, Standing
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Shapes, Text, Texts
+from ..table.fields import (
+    NO_FIELDS,
+    Choice,
+    Fields,
+    FieldValues,
+    Given,
+    Shapes,
+    Text,
+    Texts,
+    copied,
+)
 from ..table.prefixes import UI
 from ..table.rows import Declared
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of, or_null
@@ -118,14 +128,9 @@ async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> JsonObject:
     return _answer(action)
 
 
-def _name(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
-    name: str = values["name"]
-    return name
-
-
 _NAME = Text("name", "The name in the action's answer", MAX_ID, required="name can not be blank")
-LOOK = Fields(_name, (_NAME,), source="query")
-UNDO = Fields(_name, (_NAME,))
+LOOK = copied(str, (_NAME,), source="query")
+UNDO = copied(str, (_NAME,))
 
 
 @operation("queue_bulk_read", "GET", "/queue/bulk", LOOK, MODERATOR, BULK_ACTION_ANSWER)

@@ -14,7 +14,7 @@ from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
-from ..table.fields import Fields, FieldValues, Text
+from ..table.fields import Fields, FieldValues, Text, copied
 from ..table.prefixes import UI
 from ..table.rows import Declared
 from ..table.schemas import A_COMMENT, CHANGE, TEXT, AnswerSchema, map_of, object_of
@@ -74,12 +74,7 @@ async def reply(comments: Comments, parsed: Reply, caller: Caller) -> JsonObject
     return {"reply": reply, **await outcome(comments, action)}
 
 
-def _text(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
-    text: str = values["comment"]
-    return text
-
-
-PREVIEW = Fields(_text, (NEEDED_TEXT,))
+PREVIEW = copied(str, (NEEDED_TEXT,))
 
 
 PREVIEW_ANSWER = AnswerSchema(object_of(html=TEXT))

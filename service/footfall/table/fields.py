@@ -342,6 +342,17 @@ class Shapes(Generic[Parsed]):
 Reader = Fields[Parsed] | Shapes[Parsed]
 
 
+def copied(
+    form: Callable[..., Parsed], fields: Sequence[Field], source: Source = "body", **options: Any
+) -> Fields[Parsed]:
+    """Fields of a form that has their values as they are, in their order."""
+
+    def make(values: FieldValues, request: RawRequest, context: ParseContext) -> Parsed:
+        return form(*(values[field.name] for field in fields))
+
+    return Fields(make, fields, source, **options)
+
+
 def _nothing(values: FieldValues, request: RawRequest, context: ParseContext) -> None:
     """It depends on the caller only."""
 

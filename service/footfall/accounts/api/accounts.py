@@ -22,7 +22,7 @@ from ...render.view import DisplayOptions
 from ...table import schemas
 from ...table.answers import Data, JsonObject
 from ...table.context import ParseContext
-from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integer, Text
+from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integer, Text, copied
 from ...table.names import Name
 from ...table.rows import Declared
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
@@ -230,13 +230,9 @@ class Listing:
     size: int
     mail: str
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Listing":
-        return cls(values["page"], values["pageSize"], values["email"])
 
-
-LISTING = Fields(
-    Listing.of,
+LISTING = copied(
+    Listing,
     (
         Integer("page", "Which part, for administrators", 1, MAX_PAGE),
         Integer("pageSize", "How many; of the ranking 50 at most", 0, MAX_PAGE_SIZE),

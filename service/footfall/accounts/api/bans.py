@@ -8,7 +8,7 @@ from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import Ban, Caller, Catch, iso
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.fields import Fields, FieldValues, Flag, Given, Integer, Text
+from ...table.fields import Fields, FieldValues, Flag, Given, Integer, Text, copied
 from ...table.rows import Declared
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import MODERATOR
@@ -99,13 +99,9 @@ class List:
     page: int
     size: int
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
-        return cls(values["page"], values["pageSize"])
 
-
-LIST = Fields(
-    List.of,
+LIST = copied(
+    List,
     (
         Integer("page", "Which part", 1, MAX_PAGE),
         Integer("pageSize", "Bans in a part", 10, MAX_PAGE_SIZE),

@@ -9,7 +9,7 @@ from ...http.response import Response
 from ...model import Caller
 from ...table import schemas
 from ...table.context import ParseContext
-from ...table.fields import Fields, FieldValues, Shapes, Text
+from ...table.fields import Fields, FieldValues, Shapes, Text, copied
 from ...table.names import Name
 from ...table.rows import Declared
 from ...table.who import ANYBODY
@@ -71,13 +71,8 @@ async def lost_password(accounts: Accounts, parsed: LostPassword, caller: Caller
     return ""
 
 
-def _token(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
-    token: str = values["token"]
-    return token
-
-
-VERIFICATION = Fields(
-    _token,
+VERIFICATION = copied(
+    str,
     (Text("token", "From the link in an email", MAX_LINK_TOKEN_CHARACTERS),),
     source="query",
     before=lambda request: require_navigation(request.headers),
@@ -100,13 +95,9 @@ class Confirmation:
     password: str
     nick: str
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Confirmation":
-        return cls(values["token"], values["password"], values["display_name"])
 
-
-CONFIRMATION = Fields(
-    Confirmation.of,
+CONFIRMATION = copied(
+    Confirmation,
     (
         _LINK_TOKEN,
         Text("password", "Chosen, or the account's", MAX_PASSWORD_CHARACTERS),

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...accounts.api.session import described
-from ...http.params import MAX_ID, MAX_MAIL, RawRequest
+from ...http.params import MAX_ID, MAX_MAIL
 from ...model import Caller
 from ...render.view import DisplayOptions
 from ...table.answers import JsonObject
-from ...table.context import ParseContext
-from ...table.fields import Fields, FieldValues, Text
+from ...table.fields import Text, copied
 from ...table.rows import Declared
 from ...table.schemas import (
     FLAG,
@@ -41,13 +40,9 @@ class AuthorRequest:
     who: str
     after: str
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "AuthorRequest":
-        return cls(values["who"], values["after"])
 
-
-WANTED = Fields(
-    AuthorRequest.of,
+WANTED = copied(
+    AuthorRequest,
     (
         Text("who", "An email or an account ID", MAX_MAIL, required="who can not be blank"),
         Text("after", "The `after` in `more` of the last answer", MAX_ID),

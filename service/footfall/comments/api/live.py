@@ -12,13 +12,11 @@ from hashlib import blake2b
 
 import orjson
 
-from ...http.params import RawRequest
 from ...http.response import NO_STORE, Response
 from ...limits.clients import BACKGROUND, pool_client_of
 from ...model import ORDERS, Caller
-from ...table.context import ParseContext
 from ...table.dialects import WALINE
-from ...table.fields import Fields, FieldValues, PagePath
+from ...table.fields import PagePath, copied
 from ...table.prefixes import API
 from ...table.rows import Declared
 from ...table.schemas import NUMBER, TEXT, AnswerSchema, object_of
@@ -48,12 +46,8 @@ EVENTS = AnswerSchema(
 _HEADERS = (NO_STORE, (b"x-accel-buffering", b"no"))
 
 
-def _path(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
-    return str(values["path"])
-
-
 _PATH = PagePath("path", "The page", required="path can not be blank")
-PAGE = Fields(_path, (_PATH,), source="query")
+PAGE = copied(str, (_PATH,), source="query")
 
 
 @operation("live", "GET", "/live", PAGE, ANYBODY, EVENTS, is_endless=True)

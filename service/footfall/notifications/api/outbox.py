@@ -4,12 +4,12 @@ from dataclasses import asdict, dataclass, replace
 
 from ...accounts.rules.mails import is_mail
 from ...errors import BadRequest
-from ...http.params import MAX_MAIL, RawRequest
+from ...http.params import MAX_MAIL
 from ...model import Caller, iso
 from ...table import schemas
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.fields import NO_FIELDS, Fields, FieldValues, Text, Texts
+from ...table.fields import NO_FIELDS, Text, Texts, copied
 from ...table.prefixes import UI
 from ...table.rows import Declared
 from ...table.schemas import DATE, FLAG, NUMBER, TEXT, AnswerSchema, list_of, map_of, object_of
@@ -71,10 +71,6 @@ class Entries:
 
     ids: tuple[str, ...]
 
-    @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Entries":
-        return cls(values["ids"])
-
 
 def _is_id(text: object) -> bool:
     is_short = isinstance(text, str) and 0 < len(text) <= MAX_ENTRY_CHARACTERS
@@ -86,9 +82,8 @@ def _judge_ids(ids: object) -> None:
         raise BadRequest({"ids": f"ids need 1 to {MAX_SHOWN} entries of the outbox"})
 
 
-ENTRIES = Fields(
-    Entries.of,
-    (Texts("ids", "Entries of the outbox", MAX_SHOWN, MAX_ENTRY_CHARACTERS, _judge_ids),),
+ENTRIES = copied(
+    Entries, (Texts("ids", "Entries of the outbox", MAX_SHOWN, MAX_ENTRY_CHARACTERS, _judge_ids),)
 )
 
 
@@ -110,18 +105,11 @@ async def drop(notifications: Notifications, parsed: Entries, caller: Caller) ->
     return {"count": await notifications.outbox.drop(parsed.ids)}
 
 
-def _reader(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
-    to: str = values["to"]
-    return to
-
-
 def _judge_mail(to: str, context: ParseContext) -> str:
     return "" if is_mail(to) else "to need an email under your options"
 
 
-READER = Fields(
-    _reader, (Text("to", "Recipient; without, the owner", MAX_MAIL, check=_judge_mail),)
-)
+READER = copied(str, (Text("to", "Recipient; without, the owner", MAX_MAIL, check=_judge_mail),))
 
 
 TOLD_ANSWER = AnswerSchema(map_of(TEXT))

@@ -122,14 +122,14 @@ def measure(replies: int) -> str:
             redis.config_set("slowlog-max-len", 10_000)
             redis.slowlog_reset()
             (bodies,) = redis.keys("ff:{p:*}:bodies")
-            before, begun = peak_mb(pid), time.monotonic()
+            before, started = peak_mb(pid), time.monotonic()
             ask("DELETE", f"{url}/api/comment/{root}", token)
-            answered = time.monotonic() - begun
+            answered = time.monotonic() - started
             page = ask("GET", f"{url}/api/comment?path={PATH}")
             assert page["count"] == 0, page  # type: ignore[index]
             lists = [f"ff:{{site}}:{name}" for name in ("recent", "waiting")]
-            left = seconds_until(lambda: not any(map(redis.zcard, lists)), begun)
-            removed = seconds_until(lambda: not redis.hlen(bodies), begun)
+            left = seconds_until(lambda: not any(map(redis.zcard, lists)), started)
+            removed = seconds_until(lambda: not redis.hlen(bodies), started)
             slowest = max((each["duration"] for each in redis.slowlog_get(10_000)), default=0)
         return (
             f"{replies:>8,} replies: answered after {answered * 1000:.1f} ms; gone from the site's "

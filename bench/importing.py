@@ -71,7 +71,7 @@ def used_by(process: int) -> tuple[int, float]:
 
 async def timed(served: Serving, path: Path) -> dict[str, Any]:
     """Import a file, and count views meanwhile: seconds, bytes, and the views' milliseconds."""
-    began, used, took = time.monotonic(), (0, 0.0), list[float]()
+    started, used, took = time.monotonic(), (0, 0.0), list[float]()
     process = served.run("import", str(path), "--json")
     async with httpx.AsyncClient() as client:
         while process.poll() is None:
@@ -84,7 +84,7 @@ async def timed(served: Serving, path: Path) -> dict[str, Any]:
     told = json.loads(process.communicate()[0].splitlines()[-1])
     took.sort()
     return {
-        "seconds": round(time.monotonic() - began, 1),
+        "seconds": round(time.monotonic() - started, 1),
         "cpu_seconds": round(used[1], 1),
         "peak_mb": used[0] >> 20,
         "views": len(took),

@@ -31,8 +31,8 @@ from footfall.loadtest.workload import zipf
 from footfall.routes import operations
 from footfall.site import Site
 from footfall.stores import open_process, open_store
-from footfall.table.dialects import WALINE
 from footfall.table.fast_cycle import protocol_of
+from footfall.table.variants import WALINE
 from tests.support.sites import site_of
 
 from .peer import Peer
@@ -116,7 +116,7 @@ def joining(found: PageReply) -> dict[str, Callable[[], object]]:
     settings = Settings.from_env({})
     store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
     service = site_of(settings, store, metrics=create_metrics())
-    parsed = comments.List(article(0), 1, ROOTS, "insertedAt_desc", WALINE)
+    parsed = comments.WantedPage(article(0), 1, ROOTS, "insertedAt_desc", WALINE)
     reader, sent = hiredis.Reader(), packed(found)
 
     def read() -> list[Any]:

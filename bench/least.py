@@ -186,7 +186,7 @@ class Least(HttpToolsProtocol):
             if len(self.prepared) >= MAX_PREPARED:
                 self.prepared.clear()
             self.prepared[words] = prepared
-        self._began = now = monotonic()
+        self._started = now = monotonic()
         self._is_change = isinstance(prepared, tuple)
         visitor = self._deciding.get(b"x-forwarded-for") if self._is_change else None
         # Without a proxy it is the load generator, which counts for all visitors.
@@ -211,7 +211,7 @@ class Least(HttpToolsProtocol):
             self._send(FOUND % (date, len(body), count, body))
 
     def _send(self, answer: bytes) -> None:
-        self.histogram[bisect_left(BOUNDS, monotonic() - self._began)] += 1
+        self.histogram[bisect_left(BOUNDS, monotonic() - self._started)] += 1
         self.transport.write(answer)
         if self._is_last:
             self.transport.close()

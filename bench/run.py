@@ -22,7 +22,7 @@ from pathlib import Path
 from footfall.loadtest.exchange import MARK, Address, numbered
 from footfall.loadtest.ledger import Ledger, Verdict
 from footfall.loadtest.load import Load, Row
-from footfall.loadtest.workload import Request
+from footfall.loadtest.workload import LoadRequest
 
 from . import machine, plots, report, wrk
 from .growth import Growth
@@ -318,7 +318,7 @@ class Bench:
 def at_rate(url: str, templates: Sequence[bytes], rate: float, seconds: float) -> Row:
     """Send these in turn, so many per second, over 64 connections."""
     requests = (
-        Request(numbered(template, n) if MARK in template else template)
+        LoadRequest(numbered(template, n) if MARK in template else template)
         for n, template in enumerate(cycle(templates), next_number())
     )
     row = Row("", rate)

@@ -34,7 +34,7 @@ from footfall.ids import SHORT
 from footfall.model import PUBLIC, Account, Comment, Lookups, StoredComment
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View
-from footfall.table.dialects import WALINE
+from footfall.table.variants import WALINE
 
 from . import constructs, lane, seed
 from .cases import Values, every_case, prepare, thread

@@ -246,7 +246,7 @@ async def known_viewers(token: str) -> Viewer:
 
 @dataclass
 class Site:
-    """A service with an HTTP client before it; a path with /api in front is the newer dialect."""
+    """A service with an HTTP client before it; a path with /api in front is the newer variant."""
 
     service: domain_site.Site
     store: Store

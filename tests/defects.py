@@ -89,9 +89,9 @@ DEFECTS = (
     Defect(
         "what began before the quota was read is counted twice",
         "service/footfall/counting/quota.py",
-        "self._most = begun + self._limit - taken",
+        "self._most = started + self._limit - taken",
         "self._most = self._limit - taken",
-        "tests/unit/test_size.py::what_began_before_two_readings_at_once",
+        "tests/unit/test_size.py::what_started_before_two_readings_at_once",
     ),
     Defect(
         "a command waits behind one that has longer",

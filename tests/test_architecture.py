@@ -345,9 +345,9 @@ def test_tests_look_for_programs_in_one_place() -> None:
             assert not re.search(r"\bwhich\(|" + literal, path.read_text()), path
 
 
-def test_nothing_asks_which_dialect_it_speaks() -> None:
-    """It asks the dialect for a value or a function, so that another one is an entry in a table."""
-    names = r"(?:WALINE|BARE|OWN_PAGES)"
+def test_nothing_asks_which_variant_it_speaks() -> None:
+    """It asks the variant for a value or a function, so that another one is an entry in a table."""
+    names = r"(?:WALINE|BARE|ADMIN_UI)"
     asks = re.compile(rf"\b(?:is|is not|in|==|!=) \(?{names}\b|\b{names} (?:is|in|not in|==|!=) ")
     for path in MODULES:
         assert not asks.search(path.read_text()), path

@@ -36,7 +36,7 @@ from .limits.pool import Pool
 from .model import Viewer
 from .netaddr import Networks
 from .notifications.noun import Notifications
-from .notifications.rules import notification_test
+from .notifications.rules import trial
 from .notifications.rules.channels import channels_of, smtp_of, spam_checkers_of
 from .notifications.rules.decisions import Decisions
 from .notifications.rules.delivery import Delivery
@@ -171,9 +171,7 @@ def _notifications_of(settings: SiteSettings, comments: Comments, store: Store) 
     )
 
     async def try_out(to: str) -> dict[str, str]:
-        return await notification_test.tell(
-            _delivery_of(settings, comments, store.outbox, recipients), to
-        )
+        return await trial.tell(_delivery_of(settings, comments, store.outbox, recipients), to)
 
     return Notifications(store.outbox, recipients, try_out)
 
@@ -330,7 +328,7 @@ def _rules_of(settings: SiteSettings) -> Rules:
         cooldown=Rate(1 / settings.ipqps, 1) if settings.ipqps else None,
         comment_length=settings.comment_length,
         is_audited=settings.comment_audit,
-        is_judged=bool(settings.spam_checkers),
+        is_filtered=bool(settings.spam_checkers),
         max_links=settings.max_links,
         trust_after=settings.trust_after,
         spam_days=settings.spam_days,

@@ -21,10 +21,10 @@ def fulfil(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
     return done
 
 
-async def awaited(begin: Callable[[Callable[[T | Exception], None]], None]) -> T:
+async def awaited(start: Callable[[Callable[[T | Exception], None]], None]) -> T:
     """Await the value that `begin` passes to its callback; an exception is raised."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    begin(fulfil(future))
+    start(fulfil(future))
     return await future
 
 

@@ -77,7 +77,7 @@ class Session:
     """
 
     id: str
-    began_ms: int = 0
+    started_ms: int = 0
     ends_ms: int = 0
     by: str = ""
     browser: str = ""

@@ -81,7 +81,7 @@ def api_routes(site: Site, policy: Policy) -> Iterator[Route]:
     for prefix, paths in operations(site.settings.compat).items():
         for path, rows in paths.items():
             url, instead = f"{prefix.path}{path}", INSTEAD.get(path)
-            route = Route(url, Resource(rows, served, policy, prefix.dialect, instead))
+            route = Route(url, Resource(rows, served, policy, prefix.variant, instead))
             if "{" in path:
                 variable.append(route)
             else:
@@ -97,7 +97,7 @@ def api_routes(site: Site, policy: Policy) -> Iterator[Route]:
     for prefix in dict.fromkeys((*operations(site.settings.compat), leancloud.PREFIX)):
         if prefix.path and not prefix.longer:
             yield Route(
-                f"{prefix.path}/{{rest:path}}", Resource({}, served, policy, prefix.dialect)
+                f"{prefix.path}/{{rest:path}}", Resource({}, served, policy, prefix.variant)
             )
 
 

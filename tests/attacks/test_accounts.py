@@ -13,7 +13,7 @@ from footfall.accounts.rules import log_ins, passwords
 from footfall.accounts.rules.links import new_link
 from footfall.model import Credentials
 from tests.conftest import Site, Sites
-from tests.support.own_pages import SENT
+from tests.support.admin_ui import SENT
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the guest's own"}
@@ -43,9 +43,9 @@ async def test_a_stranger_who_asks_whether_a_mail_has_an_account(
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0.5)
     loop = asyncio.get_running_loop()
     for mail in ("owner@example.com", "nobody@example.com", "no mail"):
-        began = loop.time()
+        started = loop.time()
         assert await log_in(site, OWNER, email=mail, password="a guess") == {"errno": 1000}
-        assert loop.time() - began >= 0.5 * 0.99
+        assert loop.time() - started >= 0.5 * 0.99
     answer = await site.get("/api/token/2fa", email="owner@example.com")
     assert answer == await site.get("/api/token/2fa", email="nobody@example.com")
     for mail in ("owner@example.com", "nobody@example.com"):

@@ -12,7 +12,7 @@ from footfall.limits.clients import BACKGROUND
 from footfall.model import Account, Credentials, Role
 from footfall.notify import account_mail
 from footfall.notify.account_mail import AccountMail
-from footfall.notify.notification import Failed
+from footfall.notify.notification import NotDelivered
 from tests.conftest import Site, Sites
 from tests.support.backups import report
 from tests.support.logging_in import HERE, Browser
@@ -379,7 +379,7 @@ async def test_a_mail_server_that_hangs(
 
     async def hang(*_: Any) -> str:
         await is_over.wait()
-        raise Failed("it never came", is_final=True)
+        raise NotDelivered("it never came", is_final=True)
 
     sender: Any = site.service.accounts.mails
     monkeypatch.setattr(type(sender._sender.smtp), "send", hang)

@@ -103,19 +103,19 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     await room.read()
     with server_of(kind, servers).admin() as admin:
         before = admin.info("memory")["used_memory"]
-        begun = 0
+        started = 0
         for length in (300, 2048, 100, 60, 2048, 513):
             for _ in range(limit):
                 paths = [f"/{os.urandom(1024).hex()}"[:length] for _ in range(50)]
                 if not await room.allows([f"time {path}" for path in paths]):
                     break
-                begun += len(await store.counters.add([(path, "time", 1) for path in paths]))
-                if begun % 1000 == 0:
+                started += len(await store.counters.add([(path, "time", 1) for path in paths]))
+                if started % 1000 == 0:
                     # As a service does once a minute.
                     await room.read()
         taken = admin.info("memory")["used_memory"] - before
     counted = await store.numbers.total()
-    assert counted.number == begun
+    assert counted.number == started
     # The last counter exceeded the limit.
     assert limit <= counted.weight <= limit + 50 * weight("time /" + "x" * 2047)
     assert 0.3 * limit * WEIGHT_UNIT_BYTES < taken < 1.1 * limit * WEIGHT_UNIT_BYTES
@@ -228,9 +228,9 @@ async def test_tokens_that_are_owed_have_to_be_paid(make_site: Sites) -> None:
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
     many = [[{"path": f"/{n}/{i}"} for i in range(200)] for n in range(5)]
     answers = await asyncio.gather(*(site.http.post("/article", json=each) for each in many))
-    begun = sum(len(answer.json()) for answer in answers if answer.status_code == 200)
-    assert begun > 200
+    started = sum(len(answer.json()) for answer in answers if answer.status_code == 200)
+    assert started > 200
     refused = await first_refused(site)
     owed = int(refused.headers["retry-after"])
     # Some seconds pass, and the last tries have added to the debt.
-    assert begun - 260 <= owed <= begun - 195
+    assert started - 260 <= owed <= started - 195

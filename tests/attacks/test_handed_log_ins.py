@@ -14,7 +14,7 @@ from footfall.accounts.rules import attempts
 from footfall.driver.script_calls import Rate
 from footfall.outside.targets import Targets
 from tests.conftest import Site, Sites
-from tests.support.own_pages import OwnPage
+from tests.support.admin_ui import AdminPage
 
 ON = ("fake",)
 
@@ -321,7 +321,7 @@ async def test_a_name_of_somebody_else_s_that_leads_here(make_site: Sites, host:
             for sent in ({"referer": f"{origin}/"}, {"origin": origin}):
                 answer = await site.http.get("/api/comment?path=/p", headers={"host": host, **sent})
                 assert answer.status_code == 403
-        page = OwnPage(site)
+        page = AdminPage(site)
         for method, said in (("POST", origin), ("GET", origin), ("GET", None)):
             answer = await page.ask(
                 method,
@@ -365,7 +365,7 @@ async def test_the_owner_at_an_address_that_is_theirs(
     """Who: nobody with bad intentions: the owner at the first start, on the machine itself, in the
     same network, or behind a proxy that passes Host. What: registers and logs in on our pages.
     Instead: it works, and nobody has to set anything more."""
-    page = OwnPage(make_site.without_accounts("192.0.2.1", **settings))
+    page = AdminPage(make_site.without_accounts("192.0.2.1", **settings))
     sent = {"host": host, "origin": f"http://{host}", "referer": f"http://{host}/ui/register"}
     assert (await page.ask("POST", "user", MARA, **sent)).json()["errno"] == 0
     assert (await page.ask("POST", "token", MARA, **sent)).json()["errno"] == 0

@@ -17,7 +17,7 @@ ON = ("valkey", "cluster")
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own words"}
 HOME, SCHOOL, CAFE = "198.51.100.7", "198.51.100.8", "198.51.100.9"
-OWN_PAGE = {CSRF_HEADER.decode(): "1", "sec-fetch-site": "same-origin", "sec-fetch-dest": "empty"}
+ADMIN_PAGE = {CSRF_HEADER.decode(): "1", "sec-fetch-site": "same-origin", "sec-fetch-dest": "empty"}
 # What a browser says of a picture in a comment, of one on any page, and of a form on any page.
 PICTURE = {"sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
 FAR_PICTURE = {**PICTURE, "sec-fetch-site": "cross-site"}
@@ -62,7 +62,7 @@ async def fail(site: Site, times: int, **headers: str) -> list[Any]:
 
 async def on_our_page(site: Site, person: dict[str, str]) -> httpx.Response:
     body = {**person, "remember": True}
-    return await site.http.post("/ui/api/token", json=body, headers=OWN_PAGE)
+    return await site.http.post("/ui/api/token", json=body, headers=ADMIN_PAGE)
 
 
 def device_of(answer: httpx.Response) -> dict[str, str]:
@@ -103,12 +103,12 @@ async def test_wrong_passwords_while_the_owner_travels(site: Site, make_site: Si
     assert "device" not in first.json()["data"]
     cafe = make_site.without_accounts(CAFE)
     await from_many_addresses(make_site)
-    assert is_refused((await fail(cafe, 25, **OWN_PAGE))[-1])
+    assert is_refused((await fail(cafe, 25, **ADMIN_PAGE))[-1])
     assert is_refused((await on_our_page(cafe, OWNER)).json())
     # The session is over; what tells the browser stays.
     cafe.http.cookies.update(device_of(first))
     question = await cafe.http.get(
-        "/ui/api/token/2fa", params={"email": OWNER["email"]}, headers=OWN_PAGE
+        "/ui/api/token/2fa", params={"email": OWNER["email"]}, headers=ADMIN_PAGE
     )
     assert question.json()["errno"] == 0
     assert (await on_our_page(cafe, OWNER)).json()["errno"] == 0
@@ -123,7 +123,7 @@ async def test_guesses_from_a_browser_that_is_known(site: Site, make_site: Sites
     for n in range(5):
         there = make_site.without_accounts(f"192.0.2.{n}")
         there.http.cookies.update(device)
-        refused += sum(map(is_refused, await fail(there, 10, **OWN_PAGE)))
+        refused += sum(map(is_refused, await fail(there, 10, **ADMIN_PAGE)))
     assert refused == 30
     there = make_site.without_accounts(CAFE)
     await there.send("POST", "/api/user", TOM)
@@ -168,7 +168,7 @@ async def test_a_form_that_logs_its_readers_in_wrongly(site: Site) -> None:
             )
             refused += is_refused(sent.json())
     assert refused == 10
-    assert not any(map(is_refused, await fail(site, 15, **OWN_PAGE)))
+    assert not any(map(is_refused, await fail(site, 15, **ADMIN_PAGE)))
     assert (await log_in(site, OWNER))["errno"] == 0
     for _ in range(70):
         await site.http.post("/api/user", data={"email": "x"}, headers=form)
@@ -180,7 +180,7 @@ async def test_a_page_that_the_owner_reads(site: Site) -> None:
     send wrong passwords of the owner's account. Instead: these are a stranger's attempts."""
     await fail(site, 20, **FORM)
     for _ in range(15):
-        assert not is_refused((await fail(site, 1, **OWN_PAGE))[0])
+        assert not is_refused((await fail(site, 1, **ADMIN_PAGE))[0])
 
 
 async def test_a_class_that_registers_behind_one_address(make_site: Sites) -> None:
@@ -350,14 +350,14 @@ async def test_new_counters_in_one_request_of_each_network(make_site: Sites) -> 
     another address of it learns so; others start counters as before."""
     site = await make_site(COUNTER_RATE="1000", NEW_COUNTER_RATE="0.01")
 
-    async def begun(address: str, n: int) -> int:
+    async def started(address: str, n: int) -> int:
         changes = [{"path": f"/{n}/{m}"} for m in range(200)]
         forwarded = {"x-forwarded-for": address}
         answer = await site.http.post("/api/article", json=changes, headers=forwarded)
         await site.store.background.finished()
         return answer.status_code
 
-    found = [await begun(f"2001:db8:8:{n:x}::1", n) for n in range(40)]
+    found = [await started(f"2001:db8:8:{n:x}::1", n) for n in range(40)]
     assert (found[0], found[-1]) == (200, 429)
     # As many as thirty-two homes may at once, and what was on its way.
     assert 30 <= found.count(200) <= 34
@@ -365,7 +365,7 @@ async def test_new_counters_in_one_request_of_each_network(make_site: Sites) -> 
         "/api/article", json={"path": "/0/0"}, headers={"x-forwarded-for": "2001:db8:8:ffff::1"}
     )
     assert known.json()["data"] == [{"time": 2}]
-    assert await begun("2001:db8:9::1", 100) == 200
+    assert await started("2001:db8:9::1", 100) == 200
 
 
 async def test_a_picture_of_a_log_in_by_another_service(make_site: Sites) -> None:

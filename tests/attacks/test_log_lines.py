@@ -26,7 +26,7 @@ def test_requests_that_are_none_fill_no_log(own: Path, form: str, options: tuple
     says how many more there were."""
     with logged(own, *options, LOG_FORMAT=form) as served:
         url = httpx.URL(served.url)
-        began = monotonic()
+        started = monotonic()
         for sent in (b"\0\r\n\r\n", UPGRADE, FORM):
             for _ in range(60):
                 with socket.create_connection((url.host, url.port)) as connection:
@@ -35,7 +35,7 @@ def test_requests_that_are_none_fill_no_log(own: Path, form: str, options: tuple
                     while connection.recv(65536):
                         pass
         wait_until(lambda: "more like this" in served.lines[-1], "the last line of the flood")
-        seconds = int(monotonic() - began) + 2
+        seconds = int(monotonic() - started) + 2
         assert 2 <= len(served.lines) <= 8 * seconds
         assert any(
             " more like this: Invalid HTTP request received." in line for line in served.lines

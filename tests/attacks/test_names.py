@@ -92,7 +92,7 @@ def widget(url: str, nick: str) -> list[tuple[str, list[tuple[str, str | None]]]
 
 
 @pytest.mark.parametrize("nick", NICKS)
-async def test_a_name_begins_no_tag(site: Site, nick: str) -> None:
+async def test_a_name_starts_no_tag(site: Site, nick: str) -> None:
     """Who: an author. What: takes the name `<img src=x onerror=…>`. Instead: angle brackets are
     removed from names, in what is stored and in every answer."""
     posted = await site.post(f"I am {nick!r}", nick=nick)
@@ -131,7 +131,7 @@ async def test_a_page_may_be_named_by_any_path(site: Site, url: str) -> None:
 async def test_what_was_stored_earlier_or_restored_is_safe_on_its_way_out(site: Site) -> None:
     """Who: somebody whose comment is older than these rules, or who changed a backup. What: has in
     Redis a hostile name, on a page with a hostile address. Instead: answers outside the page have
-    neither, for every viewer and in both dialects."""
+    neither, for every viewer and in both variants."""
     store = site.store
     for url, nick in zip(URLS, cycle(NICKS), strict=False):
         stored = await plant(site, nick, url)

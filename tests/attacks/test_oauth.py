@@ -45,7 +45,7 @@ async def accounts_of(site: Site) -> int:
     return (await site.store.accounts.listed(0, 1))[0]
 
 
-async def begun(browser: Browser, name: str = "github") -> str:
+async def started(browser: Browser, name: str = "github") -> str:
     """The address at which a login returns that this browser has started."""
     sent = await browser.get(f"/api/oauth?type={name}")
     back = await browser.get(sent.headers["location"])
@@ -57,7 +57,7 @@ async def test_an_answer_in_another_browser(browser: Browser, site: Site) -> Non
     somebody else to open the address at which it returns, to have them logged in as the stranger,
     or to add the stranger's identity to their account. Instead: the state works only in the browser
     that has the cookie, and is not used up."""
-    address = await begun(browser)
+    address = await started(browser)
     kept = dict(site.http.cookies)
     for cookies in ({}, dict.fromkeys(kept, "x" * 43), {f"{each}2": kept[each] for each in kept}):
         site.http.cookies.clear()
@@ -112,7 +112,7 @@ async def test_addresses_at_which_a_log_in_ends(browser: Browser) -> None:
 async def test_a_cookie_that_was_planted(browser: Browser, site: Site) -> None:
     """Who: somebody with another host on the same domain. What: sets a second cookie of that name,
     with the state of a login of their own. Instead: if there are two cookies, neither counts."""
-    address = await begun(browser)
+    address = await started(browser)
     (name,) = dict(site.http.cookies)
     own = f"{name}={site.http.cookies[name]}"
     site.http.cookies.clear()
@@ -124,7 +124,7 @@ async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
     """Who: somebody who reads addresses in a history or a log. What: opens that of a login again,
     in the same browser, twenty times at once. Instead: one is answered, and the others are told to
     start again."""
-    address = await begun(browser)
+    address = await started(browser)
     headers = {"cookie": "; ".join(f"{n}={value}" for n, value in site.http.cookies.items())}
     answers = await asyncio.gather(*(browser.get(address, **headers) for _ in range(20)))
     assert sorted(answer.status_code for answer in answers) == [200] * 19 + [302]
@@ -230,7 +230,7 @@ async def test_an_answer_of_another_issuer(browser: Browser, other: Provider, si
     """Who: one provider of several. What: sends a browser back with its own code, as if it were the
     one that the login was started with; or uses ids of another provider. Instead: if an issuer is
     named it has to be the right one, and an account is known by service and id together."""
-    address = await begun(browser, "oidc")
+    address = await started(browser, "oidc")
     answer = await browser.get(f"{address}&iss=https://id.example")
     assert answer.json()["errmsg"] == NOT_PROVEN
     data = await browser.token("oidc")
@@ -295,12 +295,12 @@ async def test_answers_that_nobody_can_read(browser: Browser, other: Provider, s
         for path in where:
             for body in bodies:
                 fresh(other)
-                address = await begun(browser, name)
+                address = await started(browser, name)
                 other.raw = {path: body}
                 answer = await browser.get(address)
                 assert answer.json()["errno"] in (1000, 503), (path, body[:40])
     fresh(other)
-    address = await begun(browser)
+    address = await started(browser)
     other.raw = {"/github": gzip.compress(b'{"id":"x","name":"' + b" " * 10**7 + b'"}')}
     other.headers = {"content-encoding": "gzip"}
     assert (await browser.get(address)).status_code == 503
@@ -318,7 +318,7 @@ async def test_a_service_that_does_not_answer(
     addresses = []
     for _ in range(3):
         site.http.cookies.clear()
-        address = await begun(browser)
+        address = await started(browser)
         cookie = "; ".join(f"{name}={value}" for name, value in site.http.cookies.items())
         addresses.append((address, cookie))
     site.http.cookies.clear()
@@ -377,8 +377,8 @@ async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: S
     copied, token = [(await ask("POST", "token", OWNER))["data"]["token"] for _ in range(2)]
     asked = {"type": "github", "redirect": "/ui/profile"}
     assert "current password" in (await ask("POST", "oauth", asked, copied))["errmsg"]
-    begun = await browser.get("/api/oauth?type=github", authorization=f"Bearer {copied}")
-    assert "current password" in begun.json()["errmsg"]
+    started = await browser.get("/api/oauth?type=github", authorization=f"Bearer {copied}")
+    assert "current password" in started.json()["errmsg"]
     proof = {"current_password": OWNER["password"]}
     sent = await ask("POST", "oauth", {**asked, **proof}, copied)
     back = await browser.get(sent["data"]["url"])

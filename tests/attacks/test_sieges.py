@@ -279,7 +279,7 @@ async def test_long_comments_do_not_keep_people_from_writing(
     assert answer.json()["errno"] == 0
 
 
-async def test_logins_by_other_services_that_are_begun_do_not_keep_others_from_theirs(
+async def test_logins_by_other_services_that_are_started_do_not_keep_others_from_theirs(
     make_site: Sites, attackers: list[str], verifier: Receiver
 ) -> None:
     """Who: a robot. What: starts logins by another service and finishes none, each of which asks
@@ -288,12 +288,12 @@ async def test_logins_by_other_services_that_are_begun_do_not_keep_others_from_t
     environ = {"OIDC_ISSUER": verifier.url, "OIDC_CLIENT_ID": "x", "SERVER_URL": server}
     site = make_site.without_accounts(**environ)
 
-    async def begin(address: str, n: int) -> httpx.Response:
+    async def start(address: str, n: int) -> httpx.Response:
         url = f"/api/oauth?type=oidc&redirect={server}/"
         return await site.http.get(url, headers=by(address))
 
     # What is served there is no login service, which each of them learns by asking.
-    answer, _ = await besieged(attackers, begin, lambda: begin(HOME, 0))
+    answer, _ = await besieged(attackers, start, lambda: start(HOME, 0))
     assert answer.json()["errmsg"].startswith("The login service is not responding")
 
 

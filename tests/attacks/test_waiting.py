@@ -32,7 +32,7 @@ async def send(site: Site, text: str, address: str, by: Account | None = None) -
     return await site.http.post("/api/comment", json=draft, headers=headers)
 
 
-async def begin(site: Site, number: int, *words: Any) -> asyncio.Task[httpx.Response]:
+async def start(site: Site, number: int, *words: Any) -> asyncio.Task[httpx.Response]:
     """Send a comment, and wait until it is one of so many that are to be rendered."""
     task = asyncio.create_task(send(site, *words))
     await until_waiting(site.service.process.renderer, number)
@@ -45,9 +45,9 @@ async def test_a_stranger_waits_for_one_text_of_each_other_client(
     """Who: somebody with a loop. What: sends many long comments at once, so that everybody else's
     wait until all of them are rendered. Instead: clients take turns, by what their texts cost."""
     with stopped(monkeypatch) as press:
-        tasks = [await begin(site, n + 1, f"long {n}", "192.0.2.1") for n in range(4)]
-        tasks.append(await begin(site, 5, "a stranger's", "192.0.2.2"))
-        tasks.append(await begin(site, 6, "yet another's", "192.0.2.3"))
+        tasks = [await start(site, n + 1, f"long {n}", "192.0.2.1") for n in range(4)]
+        tasks.append(await start(site, 5, "a stranger's", "192.0.2.2"))
+        tasks.append(await start(site, 6, "yet another's", "192.0.2.3"))
         press.go()
         assert {each.status_code for each in await asyncio.gather(*tasks)} == {200}
     order = ["long 0", "a stranger's", "yet another's", "long 1", "long 2", "long 3"]
@@ -63,11 +63,11 @@ async def test_a_network_or_a_room_full_of_accounts_is_one_client(
     with stopped(monkeypatch) as press:
         senders = [("2001:db8::1", None), ("2001:db8::2", None), ("2001:db8::3", BOB)]
         tasks = [
-            await begin(site, n + 1, f"{n}", *sender)
+            await start(site, n + 1, f"{n}", *sender)
             for n, sender in enumerate([*senders, ("2001:db8::4", EVE)])
         ]
-        tasks.append(await begin(site, 5, "a stranger's", "192.0.2.2"))
-        tasks.append(await begin(site, 6, "an administrator's", "2001:db8::5", ADMIN))
+        tasks.append(await start(site, 5, "a stranger's", "192.0.2.2"))
+        tasks.append(await start(site, 6, "an administrator's", "2001:db8::5", ADMIN))
         press.go()
         await asyncio.gather(*tasks)
     assert press.texts == ["0", "an administrator's", "a stranger's", "1", "2", "3"]
@@ -85,9 +85,9 @@ async def test_more_than_a_share_is_refused_to_its_client_alone(
     site = await make_site(IPQPS=window)
     monkeypatch.setattr(site.service.process.pools.rendering, "each", 1_000)
     with stopped(monkeypatch) as press:
-        first = await begin(site, 1, "x" * 1_000, "192.0.2.1", by)
+        first = await start(site, 1, "x" * 1_000, "192.0.2.1", by)
         refused = await send(site, "more", address, by)
-        stranger = await begin(site, 2, "a stranger's", "192.0.2.2")
+        stranger = await start(site, 2, "a stranger's", "192.0.2.2")
         press.go()
         assert [each.json()["errno"] for each in await asyncio.gather(first, stranger)] == [0, 0]
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
@@ -108,7 +108,7 @@ async def test_feeds_do_not_keep_readers_from_comments(
     feeds alone, in turn, and an address has no more than four of them made at once."""
     await site.post("hello")
     with stopped(monkeypatch) as press:
-        comment = await begin(site, 1, "long", "192.0.2.1")
+        comment = await start(site, 1, "long", "192.0.2.1")
         feeds = [
             asyncio.create_task(feed(site, n + 1, f"192.0.2.{n % 3}"))
             for n in range(Pools().pages.at_once + 4)
@@ -133,7 +133,7 @@ async def test_a_comment_does_not_wait_for_a_whole_import(
         texts = [(text, "") for text in (*long, "short", "shorter")]
         imported = asyncio.create_task(site.service.process.renderer.make_all(texts, ALL_PICTURES))
         await until_waiting(site.service.process.renderer, 1)
-        comment = await begin(site, 2, "a stranger's", "192.0.2.1")
+        comment = await start(site, 2, "a stranger's", "192.0.2.1")
         press.go()
         assert len(await imported) == len(texts)
         assert (await comment).status_code == 200

@@ -240,7 +240,7 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
             await store.counters.correct(PATH, type, READS)
         made = site_of(settings, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of)
         clock.set(0)
-        await made.statistics.keeper.begin()
+        await made.statistics.keeper.start()
         config = uvicorn.Config(create_app(settings, made), lifespan="off", log_config=None)
         try:
             yield uvicorn.Server(config)

@@ -10,7 +10,7 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tests.support.commands import invoke
-from tests.support.past_logs import CHROME, FIREFOX, GPTBOT, Request, lines
+from tests.support.past_logs import CHROME, FIREFOX, GPTBOT, PastRequest, lines
 
 DAYS = 62
 # Page -> how often it is read for each hundred views.
@@ -51,7 +51,7 @@ def fill(home: Path, environ: Mapping[str, str], http: httpx.Client) -> None:
         http.post("/api/article", json=body, headers=headers).raise_for_status()
 
 
-def requests() -> Iterator[Request]:
+def requests() -> Iterator[PastRequest]:
     chance = random.Random(1)
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     for ago in range(DAYS, 0, -1):
@@ -64,9 +64,9 @@ def requests() -> Iterator[Request]:
             yield request(chance, day + timedelta(seconds=second), is_talked_of=ago <= 3)
 
 
-def request(chance: random.Random, at: datetime, *, is_talked_of: bool) -> Request:
+def request(chance: random.Random, at: datetime, *, is_talked_of: bool) -> PastRequest:
     agent = chance.choices([FIREFOX, CHROME, GPTBOT, SEARCHER], [40, 45, 9, 6])[0]
-    return Request(
+    return PastRequest(
         at, page(chance, is_talked_of=is_talked_of), address(chance), agent, chance.choice(SOURCES)
     )
 

@@ -54,7 +54,7 @@ class Owner:
             proof = {"secret": self.secret, "code": code, "current_password": self.password}
             self.recovery = http.post("token/2fa", json=proof).json()["data"]["recovery"]
 
-    def begin(self, page: Page) -> None:
+    def start(self, page: Page) -> None:
         """Email and password, after which the page asks for nothing but the code."""
         page.get_by_label("Email").fill(MAIL)
         page.get_by_label("Password").fill(self.password)
@@ -64,7 +64,7 @@ class Owner:
 
     def log_in(self, page: Page, code: str = "") -> None:
         """Log in on the login page, from whichever page it was opened."""
-        self.begin(page)
+        self.start(page)
         page.get_by_label("Code", exact=True).fill(code or self.recovery.pop())
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("heading", name="Comments")).to_be_visible()
@@ -274,7 +274,7 @@ def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("You can log in now")).to_be_visible()
     page.get_by_role("link", name="Log in").click()
-    owner.begin(page)
+    owner.start(page)
     page.get_by_role("link", name="Log in as someone else").click()
     expect(page.get_by_label("Code", exact=True)).to_be_hidden()
     owner.log_in(page)

@@ -74,7 +74,7 @@ def test_a_page_that_no_setting_names_does_not_offer_such_a_log_in(
     expect(opened.value.get_by_role("link", name="GitHub")).to_have_count(0)
 
 
-def test_a_ticket_that_another_browser_got_says_to_begin_again(
+def test_a_ticket_that_another_browser_got_says_to_start_again(
     joined: Serving, visitor: Visitor
 ) -> None:
     with httpx.Client(follow_redirects=False) as elsewhere:

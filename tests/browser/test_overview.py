@@ -113,7 +113,7 @@ def test_everybody_can_use_the_pages_that_scripts_make(
     assert {place: wrong for place, wrong in found.items() if wrong} == {}
 
 
-def test_the_counters_begin_with_what_is_read_most_and_lead_to_its_days(
+def test_the_counters_start_with_what_is_read_most_and_lead_to_its_days(
     owner: Owner, phone: Visitor
 ) -> None:
     page = phone.page

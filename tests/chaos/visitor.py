@@ -57,12 +57,12 @@ def visiting(url: str, paths: Sequence[str]) -> Iterator[Visit]:
 
 
 def _ask(client: httpx.Client, request: httpx.Request, visit: Visit) -> None:
-    begun = time.monotonic()
+    started = time.monotonic()
     try:
         response = client.send(request)
     except httpx.HTTPError as error:
         visit.failures.append(repr(error))
         return
-    visit.took.append(time.monotonic() - begun)
+    visit.took.append(time.monotonic() - started)
     if response.status_code != 200:
         visit.failures.append(f"{request.method} {request.url}: {response.status_code}")

@@ -102,7 +102,7 @@ def _order(row: Row, known: Mapping[int, Record]) -> list[int]:
 
 
 def _as_seen(record: Record, number: int, row: Row, scenario: Scenario) -> Record:
-    """A record from another row, as the viewer of this one sees it, in its dialect."""
+    """A record from another row, as the viewer of this one sees it, in its variant."""
     hidden = {"insertedAt", "mail", "ip"}
     seen = {name: value for name, value in record.items() if name not in hidden}
     if row.is_bare:

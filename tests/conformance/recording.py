@@ -50,7 +50,7 @@ class Row:
 
     @property
     def is_bare(self) -> bool:
-        """Is it in the dialect without prefix? An id after the path makes it like /api."""
+        """Is it in the variant without prefix? An id after the path makes it like /api."""
         return self.path in ("/article", "/comment", "/token")
 
     @property

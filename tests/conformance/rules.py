@@ -291,7 +291,7 @@ def first_of(row: Row, scenario: Scenario) -> Row | None:
 
 
 def _says(row: Row, data: Any) -> Answer:
-    """A success, in the row's dialect."""
+    """A success, in the row's variant."""
     body = data if row.is_bare else {"errno": 0, "errmsg": "", "data": data}
     return Answer(200, JSON, body)
 

@@ -135,11 +135,11 @@ def test_a_quiet_stream_is_not_cut(url: str) -> None:
     """Not for three of its heartbeats, which would end it twice with half of that patience."""
     with httpx.stream("GET", f"{url}/api/live?path=/quiet", timeout=60) as stream:
         came = iter(stream.iter_raw())
-        begun = next(came)
+        started = next(came)
         # The first event may come in a piece of its own.
-        while b"data:" not in begun:
-            begun += next(came)
-        assert begun.startswith(b"retry:")
+        while b"data:" not in started:
+            started += next(came)
+        assert started.startswith(b"retry:")
         assert {next(came) for _ in range(3)} == {b":\n\n"}
 
 

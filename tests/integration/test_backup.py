@@ -20,7 +20,7 @@ import pytest
 from footfall.callbacks import awaited
 from footfall.comments.store import deletions
 from footfall.comments.store.codec import parse_body, root_of
-from footfall.comments.store.comments import Step
+from footfall.comments.store.comments import WalkStep
 from footfall.comments.store.moderation import Actor
 from footfall.comments.store.projections import UNDO_MS
 from footfall.data.store import Mismatch, Store
@@ -281,7 +281,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     is_over, written = asyncio.Event(), asyncio.Event()
     copy = source.comments.copy
 
-    async def paced(*args: Any) -> Step:
+    async def paced(*args: Any) -> WalkStep:
         """Do a step of the walk, and then let somebody write."""
         step = await copy(*args)
         written.clear()
@@ -474,7 +474,7 @@ async def test_comments_may_be_deleted_and_put_back_during_a_backup(
         await delete(id)
     copy, changes = store.comments.copy, itertools.cycle(back)
 
-    async def paced(*args: Any) -> Step:
+    async def paced(*args: Any) -> WalkStep:
         """Do a step of the walk. Threads of which it read replies are deleted before their root is
         read, and others are deleted or restored."""
         step = await copy(*args)

@@ -90,7 +90,7 @@ def noted(server: RealServer) -> LastBackup | None:
     return asyncio.run(last())
 
 
-def until_begun(file: Path) -> None:
+def until_started(file: Path) -> None:
     wait_until(lambda: file.exists() and file.stat().st_size, "the backup to begin")
 
 
@@ -278,7 +278,7 @@ def test_killed_commands_do_no_harm(
     fill(server, 1000, 12_000)
     file, cut, part = own / "backup.gz", own / "cut.gz", own / "cut.gz.part"
     killed = source.run("backup", str(cut))
-    until_begun(part)
+    until_started(part)
     killed.kill()
     killed.communicate()
     assert not cut.exists()
@@ -310,7 +310,7 @@ def test_ctrl_c_leaves_a_message_about_the_state(
     fill(server, 1000, 12_000)
     file = own / "backup.gz"
     taking = source.run("backup", str(file))
-    until_begun(own / "backup.gz.part")
+    until_started(own / "backup.gz.part")
     taking.send_signal(signal.SIGINT)
     output, _ = taking.communicate(timeout=60)
     assert taking.returncode == 130

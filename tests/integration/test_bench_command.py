@@ -18,7 +18,7 @@ import pytest
 from footfall.loadtest.ledger import Ledger
 from footfall.loadtest.load import Load, Row
 from footfall.loadtest.target import Target
-from footfall.loadtest.workload import Request
+from footfall.loadtest.workload import LoadRequest
 from tests.support.fake_waline import Start
 from tests.support.requirements import give_up
 from tests.support.servers import free_port, wait_until
@@ -103,7 +103,7 @@ def test_a_server_that_only_fails_is_not_asked_for_long(
     start: Start, faults: dict[str, Any], words: str
 ) -> None:
     target, path = Target.find(start(**faults).url, "/"), "/x/1"
-    views = repeat(Request(target.view(path), path, is_increment=True))
+    views = repeat(LoadRequest(target.view(path), path, is_increment=True))
     load = Load(Row("views"), views, target.address, Ledger([path]), connections=8, retry_for=0.3)
     row = load.run(600)
     assert (row.accepted, [*row.troubles]) == (0, [words])

@@ -78,10 +78,10 @@ async def test_views_around_a_months_end_have_their_days_whichever_clock_is_ahea
     store: Store,
 ) -> None:
     """Two services whose clocks are eight seconds apart."""
-    begins = datetime.now(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    starts = datetime.now(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     services = []
     for seconds in (-4, 4):
-        clock = partial(int, (begins.timestamp() + seconds) * 1000)
+        clock = partial(int, (starts.timestamp() + seconds) * 1000)
         moments = Moments(Calendar(ZoneInfo("UTC")), clock, 25)
         service = Store(store.redis, prefix=store.keys.prefix, buckets=256, moment=moments)
         await service.open()
@@ -102,8 +102,8 @@ async def test_views_around_a_months_end_have_their_days_whichever_clock_is_ahea
 async def test_a_visitor_of_midnight_may_have_viewed_a_page_on_the_next_day(
     store: Store, days: tuple[int, int], is_right: bool
 ) -> None:
-    begins = datetime.now(UTC).replace(day=1)
-    visited, viewed = (begins + timedelta(day - 1) for day in days)
+    starts = datetime.now(UTC).replace(day=1)
+    visited, viewed = (starts + timedelta(day - 1) for day in days)
     counts = store.keys.counts("time /a")
     await store.redis.change(("HSET", counts, "time /a", 1), ("HSET", store.keys.share(0), "x", 1))
     for at, field in ((visited, f"v{visited.day}"), (viewed, f"{viewed.day}")):

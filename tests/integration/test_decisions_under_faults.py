@@ -150,7 +150,7 @@ def undo(desk: Desk) -> Any:
 
 
 def under(
-    fault: Fault, ask: Callable[[], Any], has_begun: Callable[[], bool], *between: Any
+    fault: Fault, ask: Callable[[], Any], has_started: Callable[[], bool], *between: Any
 ) -> Any:
     """The answer to a request during which this happens; None if there was none."""
     answers, is_over = list[Any](), threading.Event()
@@ -165,7 +165,7 @@ def under(
 
     asking = threading.Thread(target=asked)
     asking.start()
-    wait_until(has_begun, "the first changes")
+    wait_until(has_started, "the first changes")
     fault(*between, is_over)
     asking.join()
     return answers[0] if answers else None
@@ -189,10 +189,10 @@ def test_what_is_done_under_a_fault_can_be_undone(
     desk, ids = Desk(served), post(served)
     with server.admin() as admin:
 
-        def has_begun() -> bool:
+        def has_started() -> bool:
             return sum(by_action(admin)) > COMMENTS // 10
 
-        answer = under(fault, lambda: do(desk, ids), has_begun, served, server, hop)
+        answer = under(fault, lambda: do(desk, ids), has_started, served, server, hop)
     wait_until(desk.answers, "the service to work again")
     # Other services have followed what the site had not yet been told.
     wait_until(lambda: desk.public() | desk.away() == {*ids}, "the site to follow")
@@ -217,10 +217,10 @@ def test_an_undo_under_a_fault_can_be_repeated(
     assert {*do(desk, ids)["data"]["results"].values()} == {"done"}
     with server.admin() as admin:
 
-        def has_begun() -> bool:
+        def has_started() -> bool:
             return not all(by_action(admin))
 
-        under(fault, lambda: undo(desk), has_begun, served, server, hop)
+        under(fault, lambda: undo(desk), has_started, served, server, hop)
     wait_until(desk.answers, "the service to work again")
     wait_until(lambda: undo(desk)["errmsg"] == OVER, "nothing to be left to undo")
     wait_until(lambda: desk.public() == {*ids}, "all to be restored")

@@ -95,10 +95,10 @@ def let_pass(server: RealServer, prefix: str, seconds: int) -> None:
     """Let time pass for tasks that some worker has started."""
     with server.admin() as client:
         key = f"{prefix}:{{site}}:outbox"
-        begun = [each["message_id"] for each in client.xpending_range(key, GROUP, "-", "+", 1000)]
-        assert begun
+        started = [each["message_id"] for each in client.xpending_range(key, GROUP, "-", "+", 1000)]
+        assert started
         client.xclaim(
-            key, GROUP, CONSUMER, 0, begun, idle=1000 * seconds, justid=True, retrycount=1
+            key, GROUP, CONSUMER, 0, started, idle=1000 * seconds, justid=True, retrycount=1
         )
 
 

@@ -78,7 +78,7 @@ def place(tmp_path: Path, store: Store, servers: Mapping[str, RealServer]) -> tu
 async def test_a_page_about_a_system_is_a_script_that_works(
     page: Path, place: tuple[Path, str]
 ) -> None:
-    directory, begin = place
+    directory, first = place
     text = page.read_text()
     blocks = [(found[1], found[2], found.start(2), found.end(2)) for found in BLOCK.finditer(text)]
     said = ""
@@ -89,7 +89,7 @@ async def test_a_page_about_a_system_is_a_script_that_works(
             old += [line[2:] for line in content.splitlines() if line.startswith("$ ")]
         elif language == "sh":
             assert not said, "the page does not show what it has printed"
-            said = run(begin + content, directory)
+            said = run(first + content, directory)
         else:
             after.append((start, end, said))
             said = ""

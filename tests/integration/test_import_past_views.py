@@ -38,7 +38,7 @@ from tests.support.past_logs import (
     CHROME,
     FIREFOX,
     GPTBOT,
-    Request,
+    PastRequest,
     caddy,
     combined,
     lines,
@@ -85,11 +85,11 @@ async def imported(
     return read, report
 
 
-def visits(number: int = 300, seed: int = 1) -> list[Request]:
+def visits(number: int = 300, seed: int = 1) -> list[PastRequest]:
     """Of some people and one bot over three days, in order."""
     chance = random.Random(seed)
     return [
-        Request(
+        PastRequest(
             START + timedelta(minutes=13 * n),
             chance.choice(PATHS),
             f"192.0.2.{chance.randrange(6)}",
@@ -103,7 +103,7 @@ def visits(number: int = 300, seed: int = 1) -> list[Request]:
 class Truth:
     """What statistics should have of some requests."""
 
-    def __init__(self, requests: Sequence[Request]) -> None:
+    def __init__(self, requests: Sequence[PastRequest]) -> None:
         people = [request for request in requests if request.agent != GPTBOT]
         self.views = Counter((request.target, request.at.day) for request in requests)
         self.bots = Counter((e.target, e.at.day) for e in requests if e.agent == GPTBOT)
@@ -144,7 +144,7 @@ async def test_a_log_of_each_server_tells_the_same(
     store: Store,
     past: PastViews,
     tmp_path: Path,
-    form: Callable[[Request], str],
+    form: Callable[[PastRequest], str],
     *,
     is_packed: bool,
 ) -> None:
@@ -172,7 +172,7 @@ async def test_a_dry_run_says_the_same_and_stores_nothing(
     assert dry == report
 
 
-def rotated(requests: Sequence[Request], directory: Path) -> list[Path]:
+def rotated(requests: Sequence[PastRequest], directory: Path) -> list[Path]:
     """As access.log, access.log.1 and access.log.2.gz, cut in the middle of days."""
     new, old, oldest = (directory / f"access.log{end}" for end in ("", ".1", ".2.gz"))
     oldest.write_bytes(gzip.compress(lines(requests[:90]).encode()))
@@ -268,10 +268,10 @@ async def test_an_import_that_was_broken_off_takes_no_other_views(
         breaking_off(past, patched, 7, is_lost=False)
         with pytest.raises(StoreUnavailable):
             await imported(past, log)
-    (begun,) = await past.days([MONTH])
+    (started,) = await past.days([MONTH])
     log.write_text(lines(requests[1:]))
     _, report = await imported(past, log)
-    of_that_day = sum(request.at.day == begun % 100 for request in requests[1:])
+    of_that_day = sum(request.at.day == started % 100 for request in requests[1:])
     assert report.left_out == {INTERRUPTED: of_that_day}
     log.write_text(lines(requests))
     await imported(past, log)
@@ -289,7 +289,7 @@ async def test_of_two_imports_of_a_day_at_once_one_is_refused(
         nonlocal is_first
         if is_first:
             is_first = False
-            await past.begin(20261104, PastDay(ACCESS_LOG, "0" * 32))
+            await past.start(20261104, PastDay(ACCESS_LOG, "0" * 32))
         return await add(*args, **more)
 
     monkeypatch.setattr(past, "add", overtaken)
@@ -305,11 +305,11 @@ async def test_lines_may_be_in_any_order(store: Store, past: PastViews, tmp_path
     await matches(store, Truth(requests))
 
 
-async def test_days_begin_in_the_sites_time_zone(
+async def test_days_start_in_the_sites_time_zone(
     store: Store, past: PastViews, tmp_path: Path
 ) -> None:
     log = tmp_path / "access.log"
-    log.write_text(lines([Request(datetime(2026, 11, 3, 23, 30, tzinfo=UTC), "/a")]))
+    log.write_text(lines([PastRequest(datetime(2026, 11, 3, 23, 30, tzinfo=UTC), "/a")]))
     await imported(past, log, zone="Europe/Berlin")
     assert (await days(store, "/a", MONTH))["4"] == 1
     (site,) = await hash_of(store, store.keys.site_views(MONTH))
@@ -321,7 +321,7 @@ async def test_today_and_what_is_too_old_are_left_out(
 ) -> None:
     log = tmp_path / "access.log"
     times = [(2024, 9, 30), (2024, 10, 1), (2026, 11, 22), (2026, 11, 23), (2026, 11, 24)]
-    log.write_text(lines(Request(datetime(*time, tzinfo=UTC), "/a") for time in times))
+    log.write_text(lines(PastRequest(datetime(*time, tzinfo=UTC), "/a") for time in times))
     _, report = await imported(past, log)
     assert (report.new, report.left_out) == (2, {TODAY: 2, OLD: 1})
     assert report.left_days == {TODAY: (20261123, 20261124), OLD: (20240930, 20240930)}
@@ -361,7 +361,7 @@ async def test_two_servers_logs_in_one_import_are_one(
 async def test_two_servers_that_a_monitor_asks_in_the_same_second_have_two_logs(
     store: Store, past: PastViews, tmp_path: Path
 ) -> None:
-    asked = Request(START, "/health", agent="monitor/1.0")
+    asked = PastRequest(START, "/health", agent="monitor/1.0")
     first, second = visits(seed=3), visits(seed=4)
     for name, requests in (("first", first), ("second", second)):
         (tmp_path / name).write_text(lines([asked, *requests]))
@@ -402,7 +402,7 @@ async def test_sources_are_hosts_other_than_the_sites_own(
 ) -> None:
     log = tmp_path / "access.log"
     referers = ["https://www.google.com/?q=a", "https://example.org/b", "nonsense", ""]
-    requests = [Request(START, "/a", referer=referer) for referer in referers]
+    requests = [PastRequest(START, "/a", referer=referer) for referer in referers]
     log.write_text(lines([*requests, requests[0]._replace(agent=GPTBOT)]))
     await imported(past, log, own={"example.org"})
     (sources,) = await hash_of(store, store.keys.sources(20261103))
@@ -414,7 +414,7 @@ async def test_what_strangers_have_sent_is_no_page_or_a_page_like_others(
 ) -> None:
     log = tmp_path / "access.log"
     targets = ["/a\\x22b", "/%00", "/<script>", "/%F0%9F%90%88", "/" + "a" * 3000, "/\\xff", "*"]
-    good = lines(Request(START, target) for target in targets)
+    good = lines(PastRequest(START, target) for target in targets)
     log.write_bytes(good.encode() + b'\x00\xff"""\n{"ts": 1e400}\n' + b"{" * 200_000 + b"\n")
     read, report = await imported(past, log)
     assert (read.views, read.unreadable.total()) == (report.new, 3)
@@ -427,8 +427,8 @@ async def test_the_most_viewed_pages_of_recent_days_are_known(
     log = tmp_path / "access.log"
     at = datetime(2026, 11, 21, 6, tzinfo=UTC)
     targets = ["/a"] * 3 + ["/b"] * 2 + ["/c"]
-    old = [Request(at - timedelta(60), "/old")]
-    log.write_text(lines([*old, *(Request(at, target) for target in targets)]))
+    old = [PastRequest(at - timedelta(60), "/old")]
+    log.write_text(lines([*old, *(PastRequest(at, target) for target in targets)]))
     await store.redis.change(("HSET", store.keys.counts("time /old"), "time /old", 7))
     for _ in range(2):
         await imported(past, log)
@@ -565,7 +565,7 @@ async def test_days_of_goatcounter_are_not_taken_from_a_log_too(
 ) -> None:
     export, log = tmp_path / "export.csv", tmp_path / "access.log"
     export.write_text(HEADER + hit("/a"))
-    log.write_text(lines([Request(START, "/a"), Request(START + timedelta(1), "/a")]))
+    log.write_text(lines([PastRequest(START, "/a"), PastRequest(START + timedelta(1), "/a")]))
     await from_goatcounter(past, export)
     _, report = await imported(past, log)
     assert (report.new, report.left_out) == (1, {COUNTED: 1})

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.past_logs import GPTBOT, Request, lines
+from tests.support.past_logs import GPTBOT, PastRequest, lines
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
 
@@ -32,11 +32,11 @@ def days_ago(days: int) -> datetime:
 def log(directory: Path, name: str = "access.log") -> str:
     before, day = days_ago(3), days_ago(2)
     requests = [
-        *(Request(before, f"/posts/{n % 2}/", f"192.0.2.{n}") for n in range(6)),
-        *(Request(day, "/posts/0/", agent=GPTBOT) for _ in range(4)),
-        *(Request(day, target) for target in ("/style.css", "/a.png", "/b.png", "/feed/")),
-        Request(day, "/\x1b[2J", status=404),
-        Request(days_ago(0), "/posts/0/"),
+        *(PastRequest(before, f"/posts/{n % 2}/", f"192.0.2.{n}") for n in range(6)),
+        *(PastRequest(day, "/posts/0/", agent=GPTBOT) for _ in range(4)),
+        *(PastRequest(day, target) for target in ("/style.css", "/a.png", "/b.png", "/feed/")),
+        PastRequest(day, "/\x1b[2J", status=404),
+        PastRequest(days_ago(0), "/posts/0/"),
     ]
     path = directory / name
     path.write_text(lines(requests) + "nonsense\n" * 2)
@@ -171,7 +171,7 @@ def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(served: Se
     path, start = served.directory / "large.log", days_ago(9)
     path.write_text(
         lines(
-            Request(start + timedelta(seconds=9 * n), f"/{n * 7 % PAGES}", f"192.0.2.{n % 250}")
+            PastRequest(start + timedelta(seconds=9 * n), f"/{n * 7 % PAGES}", f"192.0.2.{n % 250}")
             for n in range(VIEWS)
         )
     )

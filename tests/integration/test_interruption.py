@@ -21,7 +21,7 @@ from tests.support.requirements import program
 from tests.support.servers import program_of, running, wait_until
 from tests.support.serving import Serving, serving
 
-from .test_backup_command import fill, until_begun
+from .test_backup_command import fill, until_started
 
 BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
@@ -34,7 +34,7 @@ def test_a_backup_that_is_ended_is_noted_as_failed_and_leaves_no_part(
         served = Serving(own / "s", REDIS_URL=server.url, KEY_PREFIX="one", COUNTER_BUCKETS="512")
         fill(server, 1000, 12_000)
         taking = served.run("backup", str(own / "backup.gz"))
-        until_begun(own / "backup.gz.part")
+        until_started(own / "backup.gz.part")
         taking.send_signal(number)
         output, _ = taking.communicate(timeout=60)
         assert taking.returncode == 130, output
@@ -120,7 +120,7 @@ def test_an_import_that_still_reads_is_ended_at_once(own: Path, number: signal.S
 
 @pytest.mark.parametrize("command", ["serve", "check", "import"])
 @BOTH
-def test_before_a_command_has_begun_a_signal_ends_it_without_a_word(
+def test_before_a_command_has_started_a_signal_ends_it_without_a_word(
     own: Path, command: str, number: signal.Signals
 ) -> None:
     """Which takes as long as the imports, of which one hangs here."""

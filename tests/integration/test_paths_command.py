@@ -108,7 +108,7 @@ async def test_no_backup_lacks_what_is_on_its_way(
         note = MoveNote("/a", "/b", "admin", now_ms())
 
         async def while_a_page_moves(*args: Any, **values: Any) -> Any:
-            await store.moves.begin(note)
+            await store.moves.start(note)
             await store.moves.end(note)
             return await backup(*args, **values)
 
@@ -123,11 +123,11 @@ async def test_no_backup_lacks_what_is_on_its_way(
             on_progress=silent,
             say=said.append,
         )
-        with pytest.raises(commands.Failed, match="a page was moved meanwhile"):
+        with pytest.raises(commands.CommandFailed, match="a page was moved meanwhile"):
             await again()
         assert not (own / "b").exists()
-        await store.moves.begin(note)
-        with pytest.raises(commands.Failed, match="a page is being moved"):
+        await store.moves.start(note)
+        with pytest.raises(commands.CommandFailed, match="a page is being moved"):
             await again()
         last = await store.backups.last()
         assert last
@@ -137,7 +137,7 @@ async def test_no_backup_lacks_what_is_on_its_way(
 async def test_a_page_takes_part_in_one_move_at_a_time(served: Serving) -> None:
     view(served, "/a", "/b", "/c")
     async with opened(served) as store:
-        await store.moves.begin(MoveNote("/a", "/c", "admin", now_ms()))
+        await store.moves.start(MoveNote("/a", "/c", "admin", now_ms()))
         for source, target in (("/c", "/d"), ("/b", "/a"), ("/a", "/d"), ("/b", "/c")):
             (line,) = ask(served, "paths", "move", source, target, "--yes", code=1)
             assert "/a is being moved to /c: wait" in line

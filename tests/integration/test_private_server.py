@@ -117,7 +117,7 @@ async def test_a_large_file_that_loads_says_how_far_it_is(
     assert len(re.findall(f"the private server {PROGRESS}", caplog.text)) > 1, caplog.text
 
 
-async def test_lines_of_an_earlier_start_are_not_shown_and_a_large_log_begins_anew(
+async def test_lines_of_an_earlier_start_are_not_shown_and_a_large_log_starts_anew(
     own: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own / "broken").write_text("#!/bin/sh\necho this one\nexit 1\n")

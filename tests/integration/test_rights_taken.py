@@ -142,7 +142,7 @@ class Visitors:
             await self.ask("DELETE", f"/api/comment/{id}", **by)
         await self.ask("GET", "/api/comment?type=list&owner=all&status=approved", **by)
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         await self.ask("POST", "/api/user", {"display_name": "Ann", **LOGIN})
         self.token = (await self.ask("POST", "/api/token", LOGIN))["token"]
         self.root = await self.comment()
@@ -182,7 +182,7 @@ async def visitors(
     make_site: Sites, server: RealServer, moments: Moments, clock: Clock
 ) -> Visitors:
     visitors = Visitors(make_site.without_accounts(LEVELS="0,5"), server, moments, clock)
-    await visitors.begin()
+    await visitors.start()
     return visitors
 
 

@@ -55,7 +55,7 @@ def child_of(served: Serving) -> int:
 
 
 @pytest.mark.parametrize("is_loading", [True, False])
-def test_the_first_process_of_a_container_ends_before_it_has_begun(
+def test_the_first_process_of_a_container_ends_before_it_has_started(
     own: Path, is_loading: bool
 ) -> None:
     """Such a process has no signals but those that it handles."""
@@ -112,23 +112,23 @@ def test_without_standard_files_a_service_runs_and_stops_cleanly(own: Path, file
 
 
 @pytest.mark.parametrize(
-    ("begin", "sentence"),
+    ("start", "sentence"),
     [
         ("ulimit -n 10", "Error: `ulimit -n` is 10, and a service needs 64 at least"),
         ("cd gone; rmdir ../gone", "Error: the directory in which this is called: No such file"),
     ],
 )
-def test_what_a_service_cannot_begin_with_is_a_sentence(
-    own: Path, begin: str, sentence: str
+def test_what_a_service_cannot_start_with_is_a_sentence(
+    own: Path, start: str, sentence: str
 ) -> None:
     (own / "gone").mkdir()
-    with in_a_shell(Serving(own / "s"), f"cd {own}; {begin}") as process:
+    with in_a_shell(Serving(own / "s"), f"cd {own}; {start}") as process:
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said.count("\n"), said.startswith(sentence)) == (1, 1, True), said
 
 
-def in_a_shell(served: Serving, begin: str) -> subprocess.Popen[str]:
-    command = f"{begin}; exec {sys.executable} -m footfall serve"
+def in_a_shell(served: Serving, start: str) -> subprocess.Popen[str]:
+    command = f"{start}; exec {sys.executable} -m footfall serve"
     return subprocess.Popen(
         [program("bash"), "-c", command],
         env=served.environ,

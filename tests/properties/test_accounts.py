@@ -67,14 +67,14 @@ class Accounts(SiteMachine):
         environ = {"IPQPS": "0", "COMMENT_AUDIT": "true", "TRUST_AFTER": str(TRUST_AFTER)}
         self.start(environ)
         self.run(save_account(self.site.store, ROOT))
-        self.root = self.begin(ROOT.id)
+        self.root = self.session_of(ROOT.id)
         return multiple(*(self.register_with(mail) for mail in MAILS[1:3]))
 
-    def begin(self, id: str) -> str:
+    def session_of(self, id: str) -> str:
         stored = self.run(self.site.store.accounts.by_id(id))
         # By another service, and a moment ago: that proves whose account it is.
-        begun = self.site.service.accounts.sessions.begin(stored, stored.credentials, by="github")
-        token: str = self.run(begun)
+        started = self.site.service.accounts.sessions.start(stored, stored.credentials, by="github")
+        token: str = self.run(started)
         return token
 
     def owner(self, mail: str) -> Person | None:
@@ -114,7 +114,7 @@ class Accounts(SiteMachine):
     def log_in_as(self, person: Person) -> Token | None:
         if person.is_gone or person.role not in MAY_LOG_IN:
             return None
-        token = self.begin(person.id)
+        token = self.session_of(person.id)
         person.tokens.add(token)
         return Token(token, person)
 

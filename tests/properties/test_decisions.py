@@ -100,7 +100,7 @@ class Decisions(SiteMachine):
         self.written = dict[int, JournalEntry]()
         self.stepping = Stepping(self._store, self._look_after)
         self.stepping.patch(self.patch)
-        self.run(self.stepping.begin())
+        self.run(self.stepping.start())
         mint, ids = IdGenerator(), list[str]()
         for _ in range(2):
             ids.append(mint.new(self._clock(), PATH))

@@ -77,7 +77,7 @@ class Journals(SiteMachine):
         self.stepping = Stepping(self._store, self._look)
         self.stepping.patch(self.patch)
         for _ in range(SERVICES):
-            self.run(self.stepping.begin())
+            self.run(self.stepping.start())
         bob, ann, _ = PEOPLE
         first = Asked(0, is_answered=True)
         root = self.post(first, PATHS[0], bob, "approved")

@@ -43,7 +43,7 @@ async def test_a_counter_stops_at_the_largest_number_that_clients_know(
 
 
 @pytest.mark.parametrize("damaged", [-2, -3, -9])
-async def test_a_count_that_was_damaged_and_is_below_zero_begins_anew(
+async def test_a_count_that_was_damaged_and_is_below_zero_starts_anew(
     store: Store, damaged: int
 ) -> None:
     key = store.keys.counts("time /a")

@@ -24,7 +24,7 @@ async def agreed(store: Store) -> CounterTotals:
     return kept
 
 
-async def test_the_numbers_rise_with_each_counter_that_begins(store: Store) -> None:
+async def test_the_numbers_rise_with_each_counter_that_starts(store: Store) -> None:
     assert await agreed(store) == await store.numbers.total()
     paths = [*(f"/{n}" for n in range(40)), LONG, "/" + "x" * 90]
     # The same one twice in a batch starts once.
@@ -64,7 +64,7 @@ async def test_the_numbers_are_right_whoever_counts_at_the_same_time(store: Stor
 
 
 @pytest.mark.parametrize("way", ["max", "sum", "replace"])
-async def test_an_import_begins_counters_and_may_end_them(store: Store, way: Way) -> None:
+async def test_an_import_starts_counters_and_may_end_them(store: Store, way: Way) -> None:
     imports = Imports(store.redis, store.scripts, store.keys)
     await store.counters.add([("/a", "time", 5)])
     for number, name, count in ((1, "time /a", 0), (2, "time /a", 3), (3, "time /a", 3)):

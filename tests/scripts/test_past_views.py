@@ -53,7 +53,7 @@ async def test_a_month_that_was_not_known_ends_with_the_count(
     assert await count(store, "/a") == 20
 
 
-async def test_views_of_a_known_month_are_taken_from_what_it_began_with(
+async def test_views_of_a_known_month_are_taken_from_what_it_started_with(
     store: Store, past: PastViews
 ) -> None:
     await counted(store, 20)
@@ -64,7 +64,7 @@ async def test_views_of_a_known_month_are_taken_from_what_it_began_with(
     assert await days(store, "/a", THIS) == {"1": 10, "v1": 2, "base": 0, "undated": 10}
 
 
-async def test_an_earlier_month_ends_with_what_the_next_one_begins_with(
+async def test_an_earlier_month_ends_with_what_the_next_one_starts_with(
     store: Store, past: PastViews
 ) -> None:
     await month_of(store, THIS, base=30)
@@ -73,7 +73,7 @@ async def test_an_earlier_month_ends_with_what_the_next_one_begins_with(
 
 
 @pytest.mark.parametrize("month", [OLDER, LAST, THIS])
-async def test_views_that_are_counted_raise_what_later_months_begin_with(
+async def test_views_that_are_counted_raise_what_later_months_start_with(
     store: Store, past: PastViews, month: int
 ) -> None:
     await counted(store, 20)
@@ -98,7 +98,7 @@ async def test_months_that_come_after_older_ones_put_them_in_order(
     assert [each.get("undated", 0) for each in found] == [-15, 0, 0]
 
 
-async def test_a_counter_that_begins_with_the_past_is_among_the_groups_numbers(
+async def test_a_counter_that_starts_with_the_past_is_among_the_groups_numbers(
     store: Store, past: PastViews
 ) -> None:
     await add(past, a_view(), counts=True)
@@ -149,16 +149,16 @@ async def test_a_day_has_a_thousand_sources_and_the_rest(store: Store, past: Pas
     assert sources == [1001, b"10", b"2"]
 
 
-async def test_a_day_is_of_the_import_that_began_it(store: Store, past: PastViews) -> None:
+async def test_a_day_is_of_the_import_that_started_it(store: Store, past: PastViews) -> None:
     day = 100 * LAST + 3
-    begun, other = PastDay("access-log", "a" * 32), PastDay("access-log", "b" * 32)
+    started, other = PastDay("access-log", "a" * 32), PastDay("access-log", "b" * 32)
     for _ in range(2):
-        assert await past.begin(day, begun)
-        assert not await past.begin(day, other)
-        assert await past.days([OLDEST, LAST]) == {day: begun}
+        assert await past.start(day, started)
+        assert not await past.start(day, other)
+        assert await past.days([OLDEST, LAST]) == {day: started}
     await past.finish([day], "access-log")
     assert await past.days([LAST]) == {day: PastDay("access-log")}
-    assert not await past.begin(day, begun)
+    assert not await past.start(day, started)
 
 
 async def test_the_most_viewed_pages_have_all_that_is_known_of_the_day(

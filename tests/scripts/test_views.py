@@ -120,7 +120,7 @@ async def test_a_day_ends_at_midnight_in_the_sites_time_zone(dated: Store, clock
 
 @pytest.mark.parametrize("skew_ms", [0, 40_000], ids=["one clock", "two clocks"])
 @pytest.mark.parametrize("month", [3, 10], ids=["an hour is left out", "an hour comes twice"])
-async def test_no_view_is_lost_where_summer_time_begins_and_ends(
+async def test_no_view_is_lost_where_summer_time_starts_and_ends(
     store: Store, dated: Store, clock: Clock, statistics: Reports, month: int, skew_ms: int
 ) -> None:
     """Both services view the page at each minute of the night, and around each full hour at each
@@ -156,7 +156,7 @@ async def test_no_view_is_lost_where_summer_time_begins_and_ends(
         assert await days_of(statistics, "/a", day, day) == {day: of_day}
 
 
-async def test_a_month_begins_with_what_was_counted_before(dated: Store, clock: Clock) -> None:
+async def test_a_month_starts_with_what_was_counted_before(dated: Store, clock: Clock) -> None:
     await view(dated, "/a", "/a")
     clock.now += 10 * DAY_MS
     await view(dated, "/a")

@@ -18,12 +18,12 @@ from footfall.counting.rules import Counting
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
 from footfall.http.response import SHARED, Reply, Response
-from footfall.table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from footfall.table.fast import FastRequest
 from footfall.table.fields import Fields, PagePath
 from footfall.table.prefixes import Prefix
 from footfall.table.rows import Row
 from footfall.table.schemas import AnswerSchema
+from footfall.table.variants import REFUSAL_STATUSES, WALINE, Refusals
 from footfall.table.who import ANYBODY
 
 
@@ -70,11 +70,11 @@ def _object(name: str, type: str) -> AnswerSchema:
 
 
 REFUSED = dict.fromkeys({*REFUSAL_STATUSES} - {200}, _object("error", "string"))
-DIALECT = replace(
+VARIANT = replace(
     WALINE, headers=SHARED, envelope=NO_ENVELOPE, refusals=Refusals(_refused, "HitsError", REFUSED)
 )
-HITS = (Prefix("/hits", DIALECT, name="Hits"),)
-NO_PREFIX = (Prefix("", DIALECT, name="Hits"),)
+HITS = (Prefix("/hits", VARIANT, name="Hits"),)
+NO_PREFIX = (Prefix("", VARIANT, name="Hits"),)
 VALUE = _object("value", "integer")
 PICTURE = AnswerSchema({"type": "string"}, type=b"image/svg+xml")
 # What all of them have in common.

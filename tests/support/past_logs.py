@@ -16,7 +16,7 @@ CHROME = (
 GPTBOT = "Mozilla/5.0; compatible; GPTBot/1.2; +https://openai.com/gptbot"
 
 
-class Request(NamedTuple):
+class PastRequest(NamedTuple):
     """One at a time with a zone; `target` has its query."""
 
     at: datetime
@@ -28,7 +28,7 @@ class Request(NamedTuple):
     status: int = 200
 
 
-def combined(request: Request) -> str:
+def combined(request: PastRequest) -> str:
     """As nginx and Apache write it."""
     time = request.at.strftime("%d/%b/%Y:%H:%M:%S %z")
     return (
@@ -37,12 +37,12 @@ def combined(request: Request) -> str:
     )
 
 
-def with_host(request: Request) -> str:
+def with_host(request: PastRequest) -> str:
     """As Apache's vhost_combined."""
     return f"example.org:443 {combined(request)}"
 
 
-def caddy(request: Request) -> str:
+def caddy(request: PastRequest) -> str:
     headers = {"User-Agent": [request.agent]} | (
         {"Referer": [request.referer]} if request.referer else {}
     )
@@ -57,7 +57,7 @@ def caddy(request: Request) -> str:
     return json.dumps(line | {"resp_headers": {"Content-Type": ["text/html; charset=utf-8"]}})
 
 
-def lines(requests: Iterable[Request], form: object = combined) -> str:
+def lines(requests: Iterable[PastRequest], form: object = combined) -> str:
     assert callable(form)
     return "".join(f"{form(request)}\n" for request in requests)
 

@@ -123,15 +123,15 @@ class Handler(BaseHTTPRequestHandler):
         if self._is_wrong(urlsplit(self.path).path):
             return
         form = dict(parse_qsl(body))
-        begun = self.provider.codes.pop(form.get("code", ""), None)
+        started = self.provider.codes.pop(form.get("code", ""), None)
         proof = base64.urlsafe_b64encode(sha256(form.get("code_verifier", "").encode()).digest())
         basic = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
         if self.headers["authorization"] != f"Basic {basic}":
             return self._say({"error": "invalid_client"}, 401)
         if (
-            begun is None
-            or proof.decode().rstrip("=") != begun["code_challenge"]
-            or form["redirect_uri"] != begun["redirect_uri"]
+            started is None
+            or proof.decode().rstrip("=") != started["code_challenge"]
+            or form["redirect_uri"] != started["redirect_uri"]
         ):
             return self._say({"error": "invalid_grant"}, 400)
         now = int(time.time())
@@ -141,7 +141,7 @@ class Handler(BaseHTTPRequestHandler):
             "sub": "s1",
             "iat": now,
             "exp": now + 60,
-            "nonce": begun["nonce"],
+            "nonce": started["nonce"],
             **self.provider.claims,
         }
         claims = {name: value for name, value in claims.items() if value is not None}

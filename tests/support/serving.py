@@ -63,8 +63,8 @@ class Serving:
         alone."""
         environ = {**self._whole_environ(), **(more or {})}
         # These start with an interpreter, and another module is not loaded yet.
-        begins = "PYTHONPATH" in self.environ or bool(environ.keys() & COVERAGE)
-        is_forked = self.module == "footfall" and not begins
+        starts = "PYTHONPATH" in self.environ or bool(environ.keys() & COVERAGE)
+        is_forked = self.module == "footfall" and not starts
         # Like the installed command, -P does not import from the working directory.
         program = ["footfall"] if is_forked else [sys.executable, "-P", "-m", self.module]
         return (Forked if is_forked else subprocess.Popen)(

@@ -87,7 +87,7 @@ class Stepping:
         own = SimpleNamespace(Lock=Lock, get_running_loop=asyncio.get_running_loop)
         patch.setattr(journal, "asyncio", own)
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Start another service."""
         self.services.append(Running(await self._make()))
 

@@ -14,9 +14,16 @@ import pytest
 from footfall.http.policy import Policy
 from footfall.table.access import LoggedRequests
 from footfall.telemetry import access_log
-from footfall.telemetry.access_log import AccessLog, Answer, Request, as_json, as_text, pieces
+from footfall.telemetry.access_log import (
+    AccessLog,
+    Answer,
+    RequestDetails,
+    as_json,
+    as_text,
+    pieces,
+)
 
-ASKED = Request("203.0.113.7", b"GET", b"/api/article?path=/a&token=t", b"id-1", b"Firefox")
+ASKED = RequestDetails("203.0.113.7", b"GET", b"/api/article?path=/a&token=t", b"id-1", b"Firefox")
 ANSWERED = Answer("article_read", 200, 43, 0.00123)
 HOSTILE = b'"},{"\x1b[2J\r\n\xc3\xa9\\'
 
@@ -25,7 +32,10 @@ def test_a_line_of_text_has_everything_but_the_query() -> None:
     assert as_text(ASKED, ANSWERED) == (
         '203.0.113.7 "GET /api/article" 200 43 0.0012 article_read id-1 "Firefox"'
     )
-    assert as_text(Request(""), Answer("other", 400, 0, 0)) == '- "- -" 400 0 0.0000 other - "-"'
+    assert (
+        as_text(RequestDetails(""), Answer("other", 400, 0, 0))
+        == '- "- -" 400 0 0.0000 other - "-"'
+    )
 
 
 def test_an_object_has_the_same_fields_and_those_of_every_other_line() -> None:
@@ -48,7 +58,7 @@ def test_an_object_has_the_same_fields_and_those_of_every_other_line() -> None:
 
 
 def test_strangers_words_are_escaped_and_cannot_be_taken_for_other_fields() -> None:
-    hostile = Request("1.2.3.4 - x", HOSTILE, b"/" + HOSTILE, HOSTILE, HOSTILE)
+    hostile = RequestDetails("1.2.3.4 - x", HOSTILE, b"/" + HOSTILE, HOSTILE, HOSTILE)
     text = as_text(hostile, ANSWERED)
     assert text.isprintable()
     assert text.isascii()
@@ -64,7 +74,7 @@ def test_strangers_words_are_escaped_and_cannot_be_taken_for_other_fields() -> N
 @pytest.mark.parametrize("form", [as_text, as_json])
 def test_a_line_fits_into_what_a_pipe_takes_at_once(form: object, byte: bytes) -> None:
     long = byte * 20_000
-    line = form(Request("a" * 45, long, long, b"a" * 128, long), ANSWERED)  # type: ignore[operator]
+    line = form(RequestDetails("a" * 45, long, long, b"a" * 128, long), ANSWERED)  # type: ignore[operator]
     assert len(line.encode()) < PIPE_BUF
 
 
@@ -131,10 +141,10 @@ async def test_lines_that_were_dropped_are_counted_when_lines_are_written_again(
 async def test_each_request_has_its_line_also_without_an_answer(
     method: str, messages: list[Any], failure: Exception | None, status: int, size: int
 ) -> None:
-    written = list[tuple[Request, Answer]]()
+    written = list[tuple[RequestDetails, Answer]]()
 
     class Log:
-        def write(self, request: Request, answer: Answer) -> None:
+        def write(self, request: RequestDetails, answer: Answer) -> None:
             written.append((request, answer))
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -80,7 +80,7 @@ def test_a_change_larger_than_the_allowance_uses_none_of_it(allowance: Allowance
 
 
 @pytest.mark.parametrize(("a_second", "seconds"), [(100, 10), (20, 10), (1, 200), (0.1, 2000)])
-def test_an_allowance_begins_anew_when_ten_times_as_much_could_have_come_back(
+def test_an_allowance_starts_anew_when_ten_times_as_much_could_have_come_back(
     clock: list[float], a_second: float, seconds: float
 ) -> None:
     allowance = Allowance(Rate(a_second, 200))

@@ -47,7 +47,7 @@ class Redis:
         self.stats = self.data_set_ids = self
         self.sent: list[Sequence[bytes]] = []
         self.done: Done
-        self.begun = 0
+        self.new = 0
         self.state = ServerState("Redis", CommandStats(Metrics(), 0.0))
 
     timeout = 5.0
@@ -59,8 +59,8 @@ class Redis:
 
     def check(self) -> None: ...
 
-    def began(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
-        self.begun += list(counts).count(1)
+    def started(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
+        self.new += list(counts).count(1)
 
     def ask(self, commands: Sequence[bytes], done: Done, deadline: float) -> None:
         self.sent.append(commands)
@@ -83,7 +83,7 @@ def batch(redis: Redis) -> CounterBatch:
     client = cast(RedisClient, redis)
     names = ("counters/add", "rate_limit/take_tokens")
     scripts = {name: Script(name, sources()[name], client) for name in names}
-    return CounterBatch(client, cast(Scripts, scripts), redis.began, None, redis.ask)
+    return CounterBatch(client, cast(Scripts, scripts), redis.started, None, redis.ask)
 
 
 PACKED = PackedNames(Keys("t", 256))
@@ -114,7 +114,7 @@ async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(red
     names = ("counters/count", "rate_limit/take_tokens")
     scripts = {name: Script(name, sources()[name], client) for name in names}
     dating = Dating(moment, cast(Visits, SimpleNamespace(forget=lambda: None)))
-    batch = CounterBatch(client, cast(Scripts, scripts), redis.began, dating, redis.ask)
+    batch = CounterBatch(client, cast(Scripts, scripts), redis.started, dating, redis.ask)
     answers: list[Answer] = []
     for _ in range(2 * MAX_BATCHES_IN_FLIGHT):
         batch.add(rise("/a"), answers.append)
@@ -135,7 +135,7 @@ def dated(redis: Redis) -> CounterBatch:
     visits = Visits(each, keys, lambda work: work.close(), stats, is_cluster=False)
     moment = Moments(Calendar(ZoneInfo("UTC")), now_ms, 25)
     dating = Dating(moment, visits)
-    return CounterBatch(client, each, redis.began, dating, redis.ask)
+    return CounterBatch(client, each, redis.started, dating, redis.ask)
 
 
 DATED = PackedNames(Keys("t", 256), is_dated=True)
@@ -294,10 +294,10 @@ async def test_each_of_several_equal_rises_gets_the_count_of_its_own(
     (command,) = await redis.reply([12, 7])
     assert command.count(b"time /a") == command.count(b"time /b") == 1
     assert answers == {"0": [10], "2": [11], "3": [12], "1": [7]}
-    assert redis.begun == 0
+    assert redis.new == 0
 
 
-async def test_a_counter_that_several_requests_began_is_one_new_counter(
+async def test_a_counter_that_several_requests_started_is_one_new_counter(
     batch: CounterBatch, redis: Redis
 ) -> None:
     answers: list[Answer] = []
@@ -306,7 +306,7 @@ async def test_a_counter_that_several_requests_began_is_one_new_counter(
         batch.add(change, answers.append)
     await redis.reply([3])
     assert answers == [[1], [2], [3]]
-    assert redis.begun == 1
+    assert redis.new == 1
 
 
 async def test_falls_are_made_one_by_one_since_none_goes_below_zero(
@@ -331,7 +331,7 @@ async def test_several_changes_of_one_request_are_answered_together(
     batch.add(both, answers.append)
     await redis.reply([1, 0, 2, 0, 9])
     assert answers == [[1, 0], [2, 0], [9]]
-    assert redis.begun == 1
+    assert redis.new == 1
 
 
 async def test_a_damaged_counter_fails_its_own_requests_alone(

@@ -10,9 +10,9 @@ from footfall.errors import BadRequest
 from footfall.http.params import RawRequest
 from footfall.pages import PageNames
 from footfall.routes import TABLE
-from footfall.table.dialects import WALINE
 from footfall.table.fields import Fields, ListOf
 from footfall.table.rows import Row
+from footfall.table.variants import WALINE
 
 SETTINGS = SimpleNamespace(known_counter_types=("time", "reaction0"))
 CONTEXT: Any = SimpleNamespace(settings=SETTINGS, page_of=PageNames().of)

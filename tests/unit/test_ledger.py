@@ -94,20 +94,20 @@ def test_only_the_first_wrong_answers_are_told_in_full(ledger: Ledger) -> None:
 
 def test_an_outage_lasts_from_the_first_waiting_request_to_the_next_good_response() -> None:
     outages = Outages()
-    outages.began(0)
+    outages.started(0)
     outages.ended(1, is_good=True)
     # A time in which nobody asks is not an outage.
-    outages.began(10)
+    outages.started(10)
     outages.ended(10.5, is_good=False)
     assert outages.quiet(11) == 1
-    outages.began(12)
+    outages.started(12)
     outages.ended(13, is_good=True)
     assert (outages.longest, outages.quiet(20)) == (3, 0)
 
 
 def test_a_request_that_still_waits_keeps_its_outage_when_another_is_answered() -> None:
     outages = Outages()
-    outages.began(0)
-    outages.began(0)
+    outages.started(0)
+    outages.started(0)
     outages.ended(1, is_good=True)
     assert outages.quiet(5) == 4

@@ -192,7 +192,7 @@ def test_a_refusal_is_told_in_the_servers_words(status: int, body: bytes, refusa
         (b"<html>", None),
     ],
 )
-def test_counts_are_read_in_every_dialect(body: bytes, counts: list[int] | None) -> None:
+def test_counts_are_read_in_every_variant(body: bytes, counts: list[int] | None) -> None:
     assert counts_in(answer(body)) == counts
 
 

@@ -127,7 +127,7 @@ def test_every_logger_of_ours_and_of_libraries_is_limited(
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     try:
-        logs.begin(form)
+        logs.start(form)
         for name in LOGGERS:
             for _ in range(200):
                 logging.getLogger(name).warning("the same")

@@ -46,17 +46,17 @@ class SlowNumbers:
         return CounterTotals({"counts": 90}, self.visitor_bytes)
 
 
-async def test_what_began_before_two_readings_at_once_is_not_taken_off_twice() -> None:
+async def test_what_started_before_two_readings_at_once_is_not_taken_off_twice() -> None:
     numbers, unused = SlowNumbers(), cast(Any, None)
     quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), 100)
-    quota.began([f"time /{n}" for n in range(90)])
+    quota.started([f"time /{n}" for n in range(90)])
     readings = [asyncio.create_task(quota.read()) for _ in range(2)]
     await asyncio.sleep(0)
     numbers.is_known.set()
     await asyncio.gather(*readings)
-    quota.began([f"time /{n}" for n in range(9)])
+    quota.started([f"time /{n}" for n in range(9)])
     assert not quota.is_full
-    quota.began(["time /new"])
+    quota.started(["time /new"])
     assert quota.is_full
 
 
@@ -67,9 +67,9 @@ async def test_with_statistics_a_counter_takes_seven_units() -> None:
     quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), 700, visits)
     await quota.read()
     assert quota.used == 0.9
-    quota.began([f"time /{n}" for n in range(9)])
+    quota.started([f"time /{n}" for n in range(9)])
     assert not quota.is_full
-    quota.began(["time /new"])
+    quota.started(["time /new"])
     assert quota.is_full
 
 

@@ -143,7 +143,7 @@ def test_it_is_there(make: Any, name: str, reason: str) -> None:
     assert hasattr(made, name), f"{said} {reason}"
 
 
-def test_a_request_that_is_passed_on_gets_its_url_after_its_begin() -> None:
+def test_a_request_that_is_passed_on_gets_its_url_after_its_start() -> None:
     made = a_connection()
     made.on_message_begin()
     assert made.url == b""

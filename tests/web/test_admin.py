@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from footfall.notify.notification import Failed
+from footfall.notify.notification import NotDelivered
 from footfall.process.process import now_ms
 from footfall.routes import TABLE
 from footfall.table.prefixes import UI
 from tests.conftest import ADMIN, BOB, Site, Sites
-from tests.support.own_pages import SENT, last
+from tests.support.admin_ui import SENT, last
 from tests.support.receivers import receiver
 from tests.web.test_outbox import Recorder, deliver
 
@@ -41,7 +41,7 @@ async def asked(site: Site, method: str, path: str, body: Any = None, by: str = 
     return last(await site.http.request(method, f"/ui/api/{path}", json=body, headers=headers))
 
 
-async def test_the_operations_are_for_administrators_on_the_services_own_pages(site: Site) -> None:
+async def test_the_operations_are_for_administrators_on_the_services_admin_ui(site: Site) -> None:
     own = [row for row in TABLE if row.prefixes == (UI,)]
     assert own
     for row in own:
@@ -193,7 +193,7 @@ async def test_tasks_that_were_given_up_are_sent_again_or_dropped(make_site: Sit
     site = await make_site()
     for text in ("one", "two"):
         await site.post(text)
-    failing: list[Exception] = [Failed("550 <nobody>", is_final=True)] * 2
+    failing: list[Exception] = [NotDelivered("550 <nobody>", is_final=True)] * 2
     await deliver(site, Recorder(failures=failing))
     found = (await asked(site, "GET", "outbox"))["data"]
     assert (found["isOn"], found["undelivered"]) == (True, 2)

@@ -24,7 +24,7 @@ from footfall.table.rows import asking
 from footfall.table.who import ANYBODY, Who
 from tests.conftest import Site, Sites
 from tests.support.accounts import save_account
-from tests.support.own_pages import OwnPage
+from tests.support.admin_ui import AdminPage
 
 # Who may do what does not depend on the server.
 ON = ("valkey",)
@@ -58,7 +58,7 @@ async def token_of(site: Site, account: Account, lasts_ms: int = 10_000_000) -> 
     stored = await site.store.accounts.by_id(account.id)
     assert stored is not None
     sessions = Sessions(site.store.accounts, site.clock, lasts_ms=lasts_ms)
-    return await sessions.begin(stored, Credentials("x"))
+    return await sessions.start(stored, Credentials("x"))
 
 
 async def scene_of(site: Site, caller: str, number: int) -> Scene:
@@ -160,7 +160,7 @@ def admin_page(method: str, path: str, body: Any = None) -> Ask:
     """A request of the service's own pages, with a cookie; nobody else can send it."""
 
     async def ask(scene: Scene) -> str:
-        page = OwnPage(scene.site)
+        page = AdminPage(scene.site)
         page.cookie = f"footfall={scene.token}"
         answer = told(await page(method, path, body))
         assert await asks(method, f"/api/{path}", body)(scene) == "404"

@@ -61,7 +61,7 @@ async def test_a_badge_counts_the_pages_one_counter(site: Site) -> None:
     assert await views(site, "/") == 1
 
 
-async def test_a_number_may_begin_higher_and_be_short(site: Site) -> None:
+async def test_a_number_may_start_higher_and_be_short(site: Site) -> None:
     shown = {
         "": "views: 1",
         "base=999": "views: 1000",
@@ -215,7 +215,7 @@ async def test_hits_counts_a_name_of_its_own(site: Site) -> None:
     assert await views(site, "github.com/user/repository") == 2
 
 
-async def test_what_begins_with_no_host_is_no_badge(site: Site) -> None:
+async def test_what_starts_with_no_host_is_no_badge(site: Site) -> None:
     for url in ("/user/repository.svg", "/ui/favicon.svg", "/a.svg", "/.svg", "/github.com.svg"):
         answer = await site.http.get(url)
         assert "hits" not in answer.text, url

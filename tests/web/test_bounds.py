@@ -29,7 +29,7 @@ from footfall.table.rows import Row, asking
 from footfall.table.who import ADMINISTRATOR, MODERATOR, QUIET_ADMINISTRATOR
 from footfall.telemetry.metrics import LIMITS
 from tests.conftest import BOB, Site, Sites
-from tests.support.own_pages import SENT
+from tests.support.admin_ui import SENT
 from tests.test_documents import POOLS, is_table
 
 ON = ("fake",)

@@ -20,7 +20,7 @@ def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "PACE_SECONDS", 0)
 
 
-async def begin(site: Site, **fields: Any) -> Any:
+async def start(site: Site, **fields: Any) -> Any:
     answer = await asked(site, "POST", "queue/bulk", fields)
     assert answer["errno"] == 0, answer
     return answer["data"]
@@ -38,7 +38,7 @@ async def test_all_that_a_list_has_is_changed_up_to_what_was_seen_and_put_back(
     site = await make_site(**WAITS)
     ids = await posted(site, "abcdefghij")
     # Nobody has seen the last two.
-    action = await begin(site, do="spam", status="waiting", newest=ids[7])
+    action = await start(site, do="spam", status="waiting", newest=ids[7])
     name = action.pop("name")
     assert action == {
         "total": 10,
@@ -61,7 +61,7 @@ async def test_an_undo_goes_on_where_redis_went_away(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = await posted(site, "abcdefghi")
-    name = (await begin(site, do="deleted", newest=ids[-1]))["name"]
+    name = (await start(site, do="deleted", newest=ids[-1]))["name"]
     deletions = site.service.comments.deletions
     restore = deletions.restore
 
@@ -87,7 +87,7 @@ async def test_threads_that_are_emptied_come_back_whole(site: Site) -> None:
         child = await site.reply(root, "child", url=root["url"])
         await site.reply(child, "grandchild", url=root["url"])
     before = await part(site, pageSize=100)
-    action = await begin(site, do="deleted", newest=before["data"][0]["objectId"])
+    action = await start(site, do="deleted", newest=before["data"][0]["objectId"])
     assert (action["done"], (await part(site))["data"]) == (9, [])
     await asked(site, "PUT", "queue/bulk", {"name": action["name"]})
     assert await part(site, pageSize=100) == before
@@ -95,7 +95,7 @@ async def test_threads_that_are_emptied_come_back_whole(site: Site) -> None:
 
 async def test_all_that_a_search_finds(site: Site) -> None:
     ids = [(await site.post(f"{'odd' if n % 2 else 'even'} {n}"))["objectId"] for n in range(9)]
-    action = await begin(site, do="spam", keyword="EVEN", newest=ids[-1])
+    action = await start(site, do="spam", keyword="EVEN", newest=ids[-1])
     assert (action["total"], action["done"]) == (None, 5)
     assert words(await part(site, status="approved")) == ["odd 7", "odd 5", "odd 3", "odd 1"]
 
@@ -106,7 +106,7 @@ async def test_what_somebody_else_has_decided_meanwhile_is_left(make_site: Sites
     await asked(site, "PUT", "comment", {"ids": ids[:1], "status": "approved"})
     await asked(site, "DELETE", "comment", {"ids": ids[1:2]})
     for deed, left in (("spam", 2), ("deleted", 4)):
-        action = await begin(site, do=deed, ids=ids, status="waiting")
+        action = await start(site, do=deed, ids=ids, status="waiting")
         assert action["left"] == left
     assert words(await part(site, status="approved")) == ["a"]
     assert words(await part(site, status="spam")) == ["d", "c"]
@@ -127,7 +127,7 @@ async def test_it_goes_on_behind_the_request_and_says_how_far_it_is(
 
     monkeypatch.setattr(actions, "WAIT_SECONDS", 0.05)
     monkeypatch.setattr(stored, "write", waiting)
-    action = await begin(site, do="spam", ids=ids)
+    action = await start(site, do="spam", ids=ids)
     look = f"queue/bulk?name={action['name']}"
     while (now := (await asked(site, "GET", look))["data"])["done"] < 6:
         await asyncio.sleep(0)
@@ -143,7 +143,7 @@ async def test_it_goes_on_behind_the_request_and_says_how_far_it_is(
 async def test_it_ends_where_it_may_not_go_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "MAX_BULK_COMMENTS", 4)
     ids = await posted(site, "abcdefghi")
-    action = await begin(site, do="deleted", newest=ids[-1])
+    action = await start(site, do="deleted", newest=ids[-1])
     assert (action["done"], action["isCut"]) == (4, True)
     assert len((await part(site))["data"]) == 5
 
@@ -160,7 +160,7 @@ async def test_it_is_seen_to_have_stopped_where_redis_went_away(
         return await look(self, *words, **named)
 
     monkeypatch.setattr(type(site.service.comments.index), "listed", gone)
-    action = await begin(site, do="spam", newest=ids[-1])
+    action = await start(site, do="spam", newest=ids[-1])
     assert (action["done"], action["isRunning"], action["canUndo"]) == (4, False, True)
 
 
@@ -233,7 +233,7 @@ async def test_one_person_has_few_of_them_at_a_time(
     assert [answer["errno"] for answer in answers] == [0] * 8 + [429]
     goes_on.set()
     await site.settled()
-    assert (await begin(site, do="spam", ids=ids))["name"]
+    assert (await start(site, do="spam", ids=ids))["name"]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ async def test_its_fields_are_validated(site: Site, fields: dict[str, Any], wron
 
 async def test_the_log_names_who_did_it(site: Site) -> None:
     ids = await posted(site, "ab")
-    await begin(site, do="spam", newest=ids[-1])
+    await start(site, do="spam", newest=ids[-1])
     entries = await site.service.comments.log.newest(5)
     assert {entry.fields["by"] for entry in entries} == {ADMIN.id}
     assert {entry.fields["id"] for entry in entries} == set(ids)
@@ -267,7 +267,7 @@ async def test_the_log_names_who_did_it(site: Site) -> None:
 async def test_what_a_ban_would_catch_is_removed_and_nothing_else(site: Site) -> None:
     texts = ("https://a.casino.example", "hello", "casino.example")
     ids = [(await site.post(text))["objectId"] for text in texts]
-    await begin(site, do="deleted", status="", ban="casino.example", newest=ids[-1])
+    await start(site, do="deleted", status="", ban="casino.example", newest=ids[-1])
     assert words(await part(site)) == ["casino.example", "hello"]
     for ban in ("", "  ", "*@*", 7):
         fields = {"do": "deleted", "status": "", "ban": ban, "newest": ids[-1]}

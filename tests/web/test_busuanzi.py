@@ -43,10 +43,10 @@ async def soxft(site: Site, url: str, method: str = "POST", **headers: str) -> h
 def called(answer: httpx.Response, function: str = "f") -> Any:
     """What the function in a script is called with."""
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
-    begin, end = f"try{{{function}(", ");}catch(e){}"
-    assert answer.text.startswith(begin)
+    start, end = f"try{{{function}(", ");}catch(e){}"
+    assert answer.text.startswith(start)
     assert answer.text.endswith(end)
-    return orjson.loads(answer.text.removeprefix(begin).removesuffix(end))
+    return orjson.loads(answer.text.removeprefix(start).removesuffix(end))
 
 
 def told(answer: httpx.Response) -> str:

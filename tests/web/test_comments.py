@@ -42,7 +42,7 @@ async def test_fields_that_were_not_sent_are_not_in_the_answer(site: Site) -> No
     assert {"nick", "link", "mail", "pid", "rid"} & answer["data"].keys() == set()
 
 
-async def test_only_the_older_dialect_dates_comments_as_text(site: Site) -> None:
+async def test_only_the_older_variant_dates_comments_as_text(site: Site) -> None:
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     posted = (await site.send("POST", "/comment", draft))["data"]
     assert posted["insertedAt"] == "2023-11-14T22:13:20.001Z"
@@ -53,7 +53,7 @@ async def test_only_the_older_dialect_dates_comments_as_text(site: Site) -> None
     assert "insertedAt" not in (await site.page())["data"][0]
 
 
-async def test_a_reply_in_the_older_dialect_mentions_the_author_it_replies_to(site: Site) -> None:
+async def test_a_reply_in_the_older_variant_mentions_the_author_it_replies_to(site: Site) -> None:
     root = await site.post("root")
     id = root["objectId"]
     draft = {"comment": "reply", "url": "/p", "nick": "Ed", "pid": id, "rid": id, "at": "Ann"}
@@ -154,7 +154,7 @@ async def test_counts_keep_their_order_and_shape(site: Site) -> None:
     assert (await site.get("/api/comment?type=count&url=/p&url=/q"))["data"] == [2, 1]
 
 
-async def test_a_count_takes_the_path_in_the_older_dialect_only(site: Site) -> None:
+async def test_a_count_takes_the_path_in_the_older_variant_only(site: Site) -> None:
     await site.post("one")
     await site.post("elsewhere", url="/q")
     assert await site.get("/comment", type="count", path="/p") == 1

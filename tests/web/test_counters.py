@@ -6,7 +6,7 @@ from footfall.errors import UnsupportedMediaType
 from tests.conftest import ADMIN, BOB, Site
 
 
-async def test_a_view_is_counted_and_read_back_in_both_dialects(site: Site) -> None:
+async def test_a_view_is_counted_and_read_back_in_both_variants(site: Site) -> None:
     assert await site.send("POST", "/api/article", {"path": "/a"}) == {
         "errno": 0,
         "errmsg": "",

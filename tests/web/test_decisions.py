@@ -230,7 +230,7 @@ async def test_a_name_is_validated(site: Site, name: Any) -> None:
     assert await statuses(site) == {"a": "approved"}
 
 
-@pytest.mark.parametrize("method", ["begin", "write"])
+@pytest.mark.parametrize("method", ["start", "write"])
 async def test_without_a_record_nothing_is_done(
     site: Site, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

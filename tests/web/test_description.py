@@ -88,7 +88,7 @@ async def test_no_description_of_a_comment_has_a_field_that_nobody_named(site: S
         await description_of(site.service)(httpx.Response(200, json=body, request=request))
 
 
-async def test_the_page_about_it_stands_before_the_operations_of_the_own_pages(site: Site) -> None:
+async def test_the_page_about_it_stands_before_the_operations_of_the_admin_ui(site: Site) -> None:
     page = await site.http.get("/ui/api")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in page.headers["content-security-policy"]

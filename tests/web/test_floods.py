@@ -9,7 +9,7 @@ from footfall.data.store import Store
 from footfall.limits.floods import ADVICE, FLOOD, MOST_SHOWN
 from footfall.server import watch
 from tests.conftest import ADMIN, EVERYWHERE, Sites
-from tests.support.own_pages import SENT
+from tests.support.admin_ui import SENT
 
 ON = EVERYWHERE
 MINUTE = 60_000

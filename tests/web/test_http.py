@@ -144,7 +144,7 @@ async def test_an_unchanged_answer_is_304(site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/article/", "/article.html", "/api/article.html", "/article/x"])
-async def test_only_the_exact_path_is_the_older_dialect(site: Site, path: str) -> None:
+async def test_only_the_exact_path_is_the_older_variant(site: Site, path: str) -> None:
     assert await site.get(path, path="/a") == {"errno": 0, "errmsg": "", "data": [{"time": 0}]}
 
 

@@ -14,8 +14,8 @@ import pytest
 from footfall.owner import importing
 from footfall.transfer import importer
 from tests.conftest import ADMIN, Site
+from tests.support.admin_ui import SENT
 from tests.support.importing import DATA, database, problems
-from tests.support.own_pages import SENT
 
 # `footfall check` asks more than fakeredis knows.
 ON = ("valkey", "cluster")

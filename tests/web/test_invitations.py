@@ -8,9 +8,9 @@ import pytest
 
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.accounts import save_account
+from tests.support.admin_ui import SENT, last
 from tests.support.logging_in import HERE
 from tests.support.mailing import link_in, mailed, settings_of, text_of
-from tests.support.own_pages import SENT, last
 from tests.support.receivers import MailServer, mail_server
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}

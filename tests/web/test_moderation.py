@@ -165,7 +165,7 @@ async def test_an_edit_whose_twin_was_faster_is_answered_with_what_is_stored(
     assert twins == [answer]
 
 
-async def test_an_edit_that_stores_nothing_begins_no_cooldown(make_site: Sites) -> None:
+async def test_an_edit_that_stores_nothing_starts_no_cooldown(make_site: Sites) -> None:
     site = await make_site(IPQPS="60")
     await site.http.post("/api/comment", json={"comment": "one", "url": "/p"}, headers=from_("::1"))
     id, headers = (await site.post("two", by=BOB))["objectId"], from_("192.0.2.1")
@@ -184,7 +184,7 @@ async def test_an_edit_of_which_redis_loses_the_reply_can_be_sent_again(
     assert (await put(site, id, "bye", headers))["data"]["orig"] == "bye"
 
 
-async def test_administrators_have_no_cooldown_for_edits_and_begin_none(make_site: Sites) -> None:
+async def test_administrators_have_no_cooldown_for_edits_and_start_none(make_site: Sites) -> None:
     site = await make_site(IPQPS="60")
     id, theirs = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1", "admin")
     for text in ("one", "two"):

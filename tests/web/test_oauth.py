@@ -10,8 +10,8 @@ import pytest
 from footfall.config import BadSettings, Settings
 from footfall.errors import IdentityTaken
 from tests.conftest import Site, Sites
+from tests.support.admin_ui import AdminPage
 from tests.support.logging_in import HERE, Browser, settings, ticket_in
-from tests.support.own_pages import OwnPage
 from tests.support.providers import OCTA, Provider
 from tests.support.sites import site_of
 
@@ -76,7 +76,7 @@ async def test_a_browser_is_sent_to_the_service_with_an_address_to_return_to(
     assert "HttpOnly; SameSite=Lax" in sent.headers["set-cookie"]
 
 
-async def test_a_head_begins_no_log_in(site: Site) -> None:
+async def test_a_head_starts_no_log_in(site: Site) -> None:
     answer = await site.http.head("/api/oauth?type=github")
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     assert not {"location", "set-cookie"} & answer.headers.keys()
@@ -253,10 +253,10 @@ async def test_a_ticket_works_once(browser: Browser) -> None:
     ],
 )
 async def test_a_log_in_ends_on_the_page_that_asked_for_it(
-    browser: Browser, redirect: str, begins: str
+    browser: Browser, redirect: str, starts: str
 ) -> None:
     ended = await browser.log_in("github", redirect.replace("&", "%26"))
-    assert ended.headers["location"].startswith(begins)
+    assert ended.headers["location"].startswith(starts)
     assert ended.headers["cache-control"] == "no-store"
 
 
@@ -336,8 +336,8 @@ async def test_a_list_of_services_is_fetched_again(
     assert providers.known() == ("oidc", "weibo")
 
 
-async def test_this_services_own_pages_add_a_service(browser: Browser, other: Provider) -> None:
-    page = OwnPage(browser.site)
+async def test_this_services_admin_ui_add_a_service(browser: Browser, other: Provider) -> None:
+    page = AdminPage(browser.site)
     assert (await page("POST", "token", MARA))["errno"] == 0
     asked = {"type": "github", "redirect": "/ui/profile", **MARAS}
     session = page.cookie

@@ -156,7 +156,7 @@ async def test_who_counts_too_much_is_told_so(make_site: Sites, spoken: Spoken) 
 
 
 @every
-async def test_at_the_limit_of_counters_no_new_one_begins(
+async def test_at_the_limit_of_counters_no_new_one_starts(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch, spoken: Spoken
 ) -> None:
     site = await make_site(COMPAT=spoken.name)

@@ -16,12 +16,12 @@ from footfall.config import BadSettings, Settings
 from footfall.ids import digest
 from footfall.monitoring import health, metrics
 from footfall.notifications.rules import delivery as delivery_module
-from footfall.notifications.rules import notification_test
+from footfall.notifications.rules import trial
 from footfall.notifications.rules.delivery import Delivery
 from footfall.notifications.rules.recipients import Recipients
 from footfall.notifications.store import outbox as outbox_module
 from footfall.notifications.store.outbox import Outbox
-from footfall.notify.notification import Failed, Notification
+from footfall.notify.notification import NotDelivered, Notification
 from footfall.notify.push import Push
 from footfall.notify.webhook import signature
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
@@ -62,7 +62,7 @@ async def deliver(site: Site, *channels: Any) -> None:
 
 
 async def run(delivery: Delivery) -> None:
-    await delivery._outbox.begin()
+    await delivery._outbox.start()
     while await delivery.step() or delivery._running:
         await asyncio.gather(*delivery._running)
 
@@ -143,13 +143,13 @@ async def test_a_task_that_a_crash_has_left_is_taken_over(
     await telling.post("one")
     await telling.settled()
     # A worker takes it, and is killed.
-    await telling.store.outbox.begin()
+    await telling.store.outbox.start()
     assert await telling.store.outbox.take(10)
     await deliver(telling, channel)
     assert channel.heard == []
     monkeypatch.setattr(outbox_module, "IDLE_MS", 0)
     delivery = Delivery(*told_by(telling), [channel])
-    delivery._begin(await telling.store.outbox.take_over(10))
+    delivery._start(await telling.store.outbox.take_over(10))
     await run(delivery)
     assert channel.heard == [("one", "", "approved")]
 
@@ -157,7 +157,10 @@ async def test_a_task_that_a_crash_has_left_is_taken_over(
 async def test_a_channel_that_fails_is_tried_again_later_and_the_others_are_not(
     telling: Site,
 ) -> None:
-    good, bad = Recorder("good"), Recorder("bad", failures=[Failed("not now"), Failed("nor now")])
+    good, bad = (
+        Recorder("good"),
+        Recorder("bad", failures=[NotDelivered("not now"), NotDelivered("nor now")]),
+    )
     await telling.post("one")
     await deliver(telling, good, bad)
     assert (await telling.store.outbox.depth())[:3] == (0, 1, 0)
@@ -176,7 +179,9 @@ async def test_waits_grow_and_have_an_end() -> None:
     assert waits[-1] == 3_600_000
 
 
-@pytest.mark.parametrize("failure", [Failed("550 nobody here", is_final=True), RuntimeError("?")])
+@pytest.mark.parametrize(
+    "failure", [NotDelivered("550 nobody here", is_final=True), RuntimeError("?")]
+)
 async def test_a_task_that_always_fails_is_given_up_and_can_be_sent_again(
     telling: Site, failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,7 +248,7 @@ async def test_an_owner_is_told_of_a_comment_that_was_marked_as_spam_and_put_bac
 
 
 async def test_a_task_for_a_channel_that_is_turned_off_is_dropped(telling: Site) -> None:
-    failing = Recorder(failures=[Failed("not now")])
+    failing = Recorder(failures=[NotDelivered("not now")])
     await telling.post("one")
     await deliver(telling, failing)
     await telling.store.outbox.wake(telling.clock() + 60_000)
@@ -252,22 +257,22 @@ async def test_a_task_for_a_channel_that_is_turned_off_is_dropped(telling: Site)
 
 
 @pytest.mark.rare
-async def test_tasks_that_were_begun_at_the_end_are_handed_over(
+async def test_tasks_that_were_started_at_the_end_are_handed_over(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "GRACE_SECONDS", 0)
-    begun = asyncio.Event()
+    started = asyncio.Event()
 
     class Slow(Recorder):
         async def send(self, news: Notification) -> None:
-            begun.set()
+            started.set()
             await asyncio.Event().wait()
 
     await telling.post("one")
     await telling.settled()
     slow = Delivery(*told_by(telling), [Slow()])
     running = asyncio.create_task(slow.run())
-    await begun.wait()
+    await started.wait()
     await slow.stop()
     await running
     quick = Recorder()
@@ -289,7 +294,7 @@ async def test_a_message_that_comes_twice_is_named_the_same(
     await site.post("one")
     monkeypatch.setattr(outbox_module, "IDLE_MS", 0)
     await site.settled()
-    await delivery._outbox.begin()
+    await delivery._outbox.start()
     await delivery.step()
     await asyncio.gather(*delivery._running)
     if trouble == "Redis is away":
@@ -297,12 +302,12 @@ async def test_a_message_that_comes_twice_is_named_the_same(
             await run(delivery)
     else:
         # It has tasks, and is stopped; when it goes on, another worker has told everybody.
-        begun = await site.store.outbox.take(10)
+        started = await site.store.outbox.take(10)
     other = Delivery(*told_by(site), list(delivery.channels.values()))
-    other._begin(await site.store.outbox.take_over(10))
+    other._start(await site.store.outbox.take_over(10))
     await run(other)
     if trouble != "Redis is away":
-        delivery._begin(begun)
+        delivery._start(started)
         await run(delivery)
     assert len({headers["footfall-delivery"] for _, headers, _ in hook.came}) == 1
     assert len({str(mail["Message-ID"]) for _, mail in mails.came}) == 1
@@ -586,7 +591,7 @@ async def test_a_reader_without_a_real_address_is_given_up_at_once(
 
 async def test_a_trial_that_nobody_would_get_says_so(make_site: Sites, mails: MailServer) -> None:
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
-    assert await notification_test.tell(delivery) == {"nobody": notification_test.NO_RECIPIENT}
+    assert await trial.tell(delivery) == {"nobody": trial.NO_RECIPIENT}
 
 
 @pytest.mark.parametrize(
@@ -597,7 +602,7 @@ async def test_a_trial_is_mailed_at_once_and_puts_no_news_off(
 ) -> None:
     site, delivery = await told(make_site, mailing(mails, NOTIFY_EVERY="10", NOTIFY=ways))
     for _ in range(2):
-        assert await notification_test.tell(delivery) == {"mail-owner": ""}
+        assert await trial.tell(delivery) == {"mail-owner": ""}
     assert addresses(mails) == [OWNER] * 2
     keys = [site.store.keys.site(name) for name in ("gathered", "mailed")]
     assert await site.store.redis.ask(("ZCARD", keys[0]), ("GET", keys[1])) == [0, None]
@@ -756,7 +761,7 @@ async def test_a_chat_that_never_answers_is_let_go(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Not before it has been asked, however busy the machine is.
-    monkeypatch.setattr(notification_test, "TRIAL_SECONDS", 600)
+    monkeypatch.setattr(trial, "TRIAL_SECONDS", 600)
     came, gone = asyncio.Event(), asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -771,12 +776,12 @@ async def test_a_chat_that_never_answers_is_let_go(
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         delivery = Delivery(*told_by(telling), [Push(f"json://127.0.0.1:{port}/")])
-        trial = asyncio.create_task(notification_test.tell(delivery))
+        task = asyncio.create_task(trial.tell(delivery))
         await came.wait()
-        trial.cancel()
+        task.cancel()
         await gone.wait()
         with pytest.raises(asyncio.CancelledError):
-            await trial
+            await task
 
 
 async def test_qmsg_is_told_and_what_it_refuses_is_tried_again(
@@ -809,7 +814,7 @@ async def test_the_outbox_is_shown_by_readyz_and_metrics(
     make_site.store.outbox.is_on = True
     site = await make_site()
     await site.post("one")
-    await deliver(site, Recorder(failures=[Failed("no", is_final=True)]))
+    await deliver(site, Recorder(failures=[NotDelivered("no", is_final=True)]))
     ready = (await site.http.get("/readyz")).json()
     assert ready["outbox"] | {"since_ms": 0} == {
         "waiting": 0,
@@ -836,9 +841,9 @@ async def test_a_trial_ends_and_says_so_whatever_a_channel_does(
         async def send(self, news: Notification) -> None:
             raise RuntimeError("of its own making")
 
-    monkeypatch.setattr(notification_test, "TRIAL_SECONDS", 0.01)
+    monkeypatch.setattr(trial, "TRIAL_SECONDS", 0.01)
     delivery = Delivery(*told_by(telling), [Silent("silent"), Broken("broken"), Recorder()])
-    assert await notification_test.tell(delivery) == {
+    assert await trial.tell(delivery) == {
         "silent": "no answer within 0.01 seconds",
         "broken": "it failed: see the log",
         "test": "",
@@ -930,7 +935,9 @@ async def test_a_digest_that_could_not_be_sent_is_sent_later_with_what_came_mean
     assert "3 new comments since" in texts_of(mails)[1]
 
 
-async def test_a_digest_is_begun_once_by_many_workers(make_site: Sites, mails: MailServer) -> None:
+async def test_a_digest_is_started_once_by_many_workers(
+    make_site: Sites, mails: MailServer
+) -> None:
     site, delivery = await wave(make_site, mails)
     _, other = await told(make_site, mailing(mails, **DIGESTS))
     site.clock.now += 11 * 60_000

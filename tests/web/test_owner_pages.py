@@ -22,7 +22,7 @@ from footfall.owner.pages import MENU
 from footfall.process.process import now_ms
 from footfall.statistics.most_read import TopPage
 from tests.conftest import ADMIN, Site, Sites
-from tests.support.own_pages import OwnPage
+from tests.support.admin_ui import AdminPage
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 OWNER = {"cookie": "footfall=admin"}
@@ -223,7 +223,7 @@ async def with_bots(make_site: Sites) -> Site:
     return site
 
 
-async def test_without_statistics_the_rest_is_shown_and_how_to_begin(make_site: Sites) -> None:
+async def test_without_statistics_the_rest_is_shown_and_how_to_start(make_site: Sites) -> None:
     site = await make_site(STATISTICS="off")
     await site.post("hello")
     await site.settled()
@@ -419,7 +419,7 @@ async def test_a_change_that_redis_did_not_take_is_told_in_words(
 async def test_a_log_out_by_a_form_ends_the_session(make_site: Sites) -> None:
     site = make_site.without_accounts()
     await site.send("POST", "/api/user", MARA)
-    page = OwnPage(site)
+    page = AdminPage(site)
     await page.ask("POST", "token", MARA)
     assert "<h1>Overview</h1>" in (await opened(site, cookie=page.cookie)).text
     answer = await sent(site, {}, "logout", cookie=page.cookie)

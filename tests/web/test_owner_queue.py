@@ -6,7 +6,7 @@ import pytest
 
 from footfall.comments.rules import queue
 from tests.conftest import ADMIN, BOB, Site, Sites
-from tests.support.own_pages import SENT, last
+from tests.support.admin_ui import SENT, last
 
 WAITS = {"COMMENT_AUDIT": "true"}
 

@@ -284,7 +284,7 @@ async def test_an_owner_sees_what_would_move_and_moves_it(site: Site) -> None:
 
 async def test_a_page_that_moves_is_not_moved_elsewhere(site: Site) -> None:
     source, target = new_pages()
-    await site.service.comments.moves.begin(MoveNote(source, target, ADMIN.id, site.clock()))
+    await site.service.comments.moves.start(MoveNote(source, target, ADMIN.id, site.clock()))
     wanted = {"path": source, "to": "/elsewhere", "meant": True}
     answer = await asked(site, "POST", "pages/move", wanted)
     assert "One of these pages is being moved" in repr(answer)

@@ -51,7 +51,7 @@ async def test_the_queue_of_one_status(site: Site, status: str, expected: str) -
     assert words(await listed(site, status=status)) == list(expected)
 
 
-async def test_the_older_dialect_has_it_bare_and_with_dates_as_text(site: Site) -> None:
+async def test_the_older_variant_has_it_bare_and_with_dates_as_text(site: Site) -> None:
     await site.post("hello")
     answer = await site.get("/comment", by=ADMIN, type="list")
     assert answer["data"][0]["insertedAt"].endswith("Z")

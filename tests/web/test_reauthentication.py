@@ -174,7 +174,7 @@ async def test_an_account_without_a_password_has_logged_in_a_moment_ago(site: Si
     stored = await site.store.accounts.by_mail(TOM["email"])
     assert stored is not None
     for by, errno in (("password", 1000), ("github", 0)):
-        token = await site.service.accounts.sessions.begin(stored, known, by=by, caller=Caller())
+        token = await site.service.accounts.sessions.start(stored, known, by=by, caller=Caller())
         tom = Person(site, TOM, token)
         assert (await tom.sessions())["proof"] == "log-in"
         answer = await tom.put({"email": TOM["email"].upper()})
@@ -232,7 +232,7 @@ async def test_a_password_that_an_administrator_sets_ends_all_log_ins(
     assert (await mara.who())["display_name"] == "Mara"
 
 
-async def test_log_ins_are_listed_with_where_they_began(tom: Person) -> None:
+async def test_log_ins_are_listed_with_where_they_started(tom: Person) -> None:
     headers = {"user-agent": FIREFOX}
     answer = await tom.site.http.post("/api/token", json=TOM, headers=headers)
     firefox = Person(tom.site, TOM, answer.json()["data"]["token"])

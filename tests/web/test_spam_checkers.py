@@ -360,7 +360,7 @@ async def test_a_function_that_hangs_or_fails_delays_nobody_and_is_named(
 ) -> None:
     """Who: somebody else's code. What: computes for half a minute, in which no view is counted, or
     ends the process. Instead: it has a thread, some seconds, and four calls at a time."""
-    monkeypatch.setattr(spam_checkers, "MAX_JUDGING", 2)
+    monkeypatch.setattr(spam_checkers, "MAX_RUNNING", 2)
     plugin = f"{__name__}:{name}"
     site, delivery = await judged(
         make_site, akismet, AKISMET_KEY="", JUDGE_PLUGIN=plugin, JUDGE_SECONDS="0.1"

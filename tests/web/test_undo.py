@@ -168,7 +168,7 @@ async def test_who_puts_back_and_ends_in_the_middle_leaves_it_to_others(site: Si
     await undone(site, answer)
 
 
-async def test_what_somebody_began_to_put_back_is_not_removed_when_its_minute_is_over(
+async def test_what_somebody_started_to_put_back_is_not_removed_when_its_minute_is_over(
     site: Site,
 ) -> None:
     answer = await delete(site, await posted(site, "abc"))

@@ -134,7 +134,7 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
         erased, damaged, after = 0, 0, ""
         while True:
             outcome = await authors.erase(
-                comments, author, deed, CONSOLE, after, is_begun=erased > 0
+                comments, author, deed, CONSOLE, after, is_started=erased > 0
             )
             erased, damaged = erased + outcome.comments, damaged + outcome.damaged
             if not (after := outcome.after):

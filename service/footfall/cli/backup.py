@@ -38,11 +38,11 @@ MAX_LISTED = 20
 PART = ".part"
 
 
-class Failed(Exception):
+class CommandFailed(Exception):
     """The command failed; the message is for its user."""
 
 
-class NotTried(Failed):
+class NotTried(CommandFailed):
     """The same before anything was tried: no backup has failed."""
 
 
@@ -53,9 +53,9 @@ async def _noting_failure(store: Store, say: Callable[[str], None]) -> AsyncIter
     except asyncio.CancelledError:
         await _note(store, "it was interrupted", say=say)
         raise
-    except (Failed, StoreUnavailable, ErrorReply) as error:
+    except (CommandFailed, StoreUnavailable, ErrorReply) as error:
         if not isinstance(error, NotTried):
-            why = str(error) if isinstance(error, Failed) else sentence(error)
+            why = str(error) if isinstance(error, CommandFailed) else sentence(error)
             await _note(store, why, say=say)
         raise
 
@@ -72,7 +72,7 @@ async def back_up(
     """Write a backup, print its contents, and note in Redis if it is complete; returns the number
     of damaged entries left out. In a directory, `keep` is how many of the newest stay.
 
-    Raises Failed.
+    Raises CommandFailed.
     """
     left_out = 0
 
@@ -111,9 +111,9 @@ async def _written(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "born": store.data_set_id.decode(),
     }
-    data, begun = data_set(store), await store.moves.begun()
+    data, started = data_set(store), await store.moves.started()
     if await store.moves.under_way():
-        raise Failed("a page is being moved and would be missing: wait until that is done")
+        raise CommandFailed("a page is being moved and would be missing: wait until that is done")
     with failing(_written_to(name)), target_file(name) as file:
         totals, length_bytes = await backup(
             data,
@@ -123,8 +123,10 @@ async def _written(
             on_progress=on_progress,
             complain=complain,
         )
-        if await store.moves.begun() != begun:
-            raise Failed("a page was moved meanwhile, and parts of it may be missing: try again")
+        if await store.moves.started() != started:
+            raise CommandFailed(
+                "a page was moved meanwhile, and parts of it may be missing: try again"
+            )
         left_behind = await unsent(data, is_told=store.outbox.is_on)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             os.fsync(file.fileno())
@@ -153,7 +155,7 @@ def _name_at(place: str, prefix: str, keep: int | None) -> str:
     if os.path.isdir(place):
         return os.path.join(place, f"footfall-{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.gz")
     if keep:
-        raise Failed(f"--keep needs a directory, and {place} is not one")
+        raise CommandFailed(f"--keep needs a directory, and {place} is not one")
     return place
 
 
@@ -199,13 +201,13 @@ def _lock(file: IO[bytes]) -> bool:
 
 @contextlib.contextmanager
 def failing(name: str) -> Iterator[None]:
-    """Raises Failed where a file cannot be written."""
+    """Raises CommandFailed where a file cannot be written."""
     try:
         yield
     except FileExistsError as error:
         raise NotTried(f"{name} is there already; name another file") from error
     except OSError as error:
-        raise Failed(f"{name} cannot be written: {error.strerror}") from error
+        raise CommandFailed(f"{name} cannot be written: {error.strerror}") from error
 
 
 @contextlib.contextmanager
@@ -246,7 +248,7 @@ def _for_its_owner(name: str, flags: int) -> int:
 
 
 def read_back(name: str, *, on_progress: OnProgress, say: Callable[[str], None]) -> None:
-    """Read a backup to its end as a restore would, and print its contents. Raises Failed."""
+    """Read a backup to its end as a restore would, and print its contents. Raises CommandFailed."""
     with opened(name) as file, whole(name):
         totals, strays, header = verify(file, on_progress=on_progress)
     about = {name: printable(str(header.get(name, "?"))[:64]) for name in ("made", "by", "prefix")}
@@ -263,7 +265,7 @@ async def put_back(
 ) -> int:
     """Restore or compare a backup, and print the result; returns the number of differences.
 
-    `mode` is "restore", "replace" or "compare". Raises Failed.
+    `mode` is "restore", "replace" or "compare". Raises CommandFailed.
     """
     shown = _read_from(name)
     differences = 0
@@ -297,25 +299,25 @@ def _read_from(name: str) -> str:
 
 @contextlib.contextmanager
 def whole(name: str) -> Iterator[None]:
-    """Raises Failed for a file that cannot be restored, or not here."""
+    """Raises CommandFailed for a file that cannot be restored, or not here."""
     try:
         yield
     except Damaged as error:
-        raise Failed(f"{_read_from(name)} is not a complete backup: {error}") from error
+        raise CommandFailed(f"{_read_from(name)} is not a complete backup: {error}") from error
     except NotEmpty as error:
-        raise Failed(str(error)) from error
+        raise CommandFailed(str(error)) from error
 
 
 @contextlib.contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
     if name == "-" and sys.stdin.isatty():
-        raise Failed("name a FILE, or pipe one in")
+        raise CommandFailed("name a FILE, or pipe one in")
     with contextlib.ExitStack() as stack:
         given = sys.stdin.fileno() if name == "-" else name
         try:
             file = stack.enter_context(open(given, "rb", closefd=name != "-"))
         except OSError as error:
-            raise Failed(f"{name} cannot be read: {error.strerror}") from error
+            raise CommandFailed(f"{name} cannot be read: {error.strerror}") from error
         yield cast(BinaryIO, file)
 
 
@@ -330,7 +332,7 @@ def kept(file: BinaryIO) -> Iterator[BinaryIO]:
             copy = stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(file, copy)
         except OSError as error:
-            raise Failed(
+            raise CommandFailed(
                 f"the piped backup cannot be stored for verification: {error.strerror}; set TMPDIR "
                 "to a directory with more space, or name a FILE instead of the pipe"
             ) from error

@@ -82,13 +82,13 @@ class Logged(Command):
     """A command that logs; with LOG_FORMAT=json the error that ends it is a JSON object, too."""
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        logs.begin(*log_settings())
+        logs.start(*log_settings())
         with _logged():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         # Again, since --data may have led to another .env.
-        logs.begin(*log_settings())
+        logs.start(*log_settings())
         with _logged():
             return super().invoke(ctx)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from ..app import providers_of
 from ..config import BadSettings, Settings
 from ..errors import ServiceError
-from ..notify.notification import Failed
+from ..notify.notification import NotDelivered
 from ..notify.spam_checkers import Akismet
 from ..outside.captcha import Verifier
 
@@ -20,7 +20,7 @@ async def fault(name: str, settings: Settings) -> str | None:
     try:
         asked = _asked(name, settings)
         return await asked if asked else None
-    except (BadSettings, Failed, ServiceError) as error:
+    except (BadSettings, NotDelivered, ServiceError) as error:
         return str(error)
 
 

@@ -27,7 +27,7 @@ from ..errors import StoreUnavailable
 from ..limits.floods import told
 from ..maintenance.check import Line, Problem
 from ..notifications.rules.channels import smtp_of
-from ..notify.notification import Failed
+from ..notify.notification import NotDelivered
 from ..plurals import number_of
 from ..process.process import Process, now_ms
 from ..stores import open_process, open_store
@@ -211,7 +211,7 @@ async def _mail(settings: Settings) -> Line:
             await smtp.greet()
     except TimeoutError:
         return Problem(f"{place}: no answer within {SERVER_SECONDS:g} s")
-    except Failed as error:
+    except NotDelivered as error:
         return Problem(f"{place}: {error}")
     return Line(f"{place}: {'logged in' if smtp.user else 'reachable'}")
 

@@ -12,7 +12,7 @@ from ..maintenance.check import Line
 from ..maintenance.check import check as check_data
 from ..model import OnProgress
 from ..stores import data_set
-from .backup import Failed, back_up, put_back, read_back
+from .backup import CommandFailed, back_up, put_back, read_back
 from .commands import Command, json_option
 from .console import progress, settings_of_environment
 from .dataset import existing
@@ -106,7 +106,7 @@ def _telling(when_interrupted: str) -> Iterator[tuple[OnProgress, Callable[[str]
     except KeyboardInterrupt:
         results.append(f"Interrupted: {when_interrupted}")
         raise SystemExit(130) from None
-    except Failed as error:
+    except CommandFailed as error:
         raise click.ClickException(str(error)) from error
     finally:
         # Printed after the bar was removed.

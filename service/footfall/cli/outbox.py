@@ -14,7 +14,7 @@ import uvloop
 from .. import __version__
 from ..app import create_delivery
 from ..config import BadSettings, Settings
-from ..notifications.rules import notification_test
+from ..notifications.rules import trial
 from ..notifications.rules.delivery import Delivery, delivering
 from ..notifications.store.outbox import MAX_UNDELIVERED, Outbox, Undelivered
 from ..plurals import number_of
@@ -119,7 +119,7 @@ def test(to: str) -> None:
     async def tell() -> dict[str, str]:
         async with existing_site(settings) as (_, site):
             delivery = _delivery(settings, site)
-            return await notification_test.tell(delivery, to)
+            return await trial.tell(delivery, to)
 
     with errors_as_messages():
         answers = uvloop.run(tell())

@@ -87,7 +87,7 @@ def take_over(
     _show(tool, lines, report, is_dry=is_dry, is_json=is_json)
     if not own:
         aside("links of the site itself are among the sources: set SITE_URL, or name its --host")
-    _judge(lines, report, is_dry=is_dry)
+    _require_news(lines, report, is_dry=is_dry)
 
 
 def _reading(path: Path, on_progress: OnProgress) -> OnShare:
@@ -144,7 +144,7 @@ def _month_after(month: int, number: int) -> int:
 # What it has done.
 
 
-def _judge(lines: ViewReport, report: PastReport, *, is_dry: bool) -> None:
+def _require_news(lines: ViewReport, report: PastReport, *, is_dry: bool) -> None:
     if not lines.views:
         raise click.ClickException("nothing was imported: no line is a view of a page")
     if not (report.new or is_dry):

@@ -65,8 +65,8 @@ def move_(source: str, target: str, is_meant: bool) -> None:
             )
         of_both = [await page_moves.holding(comments, path) for path in (source, target)]
         notes = await comments.moves.under_way()
-        is_begun = any(note[:2] == (source, target) for note in notes)
-        if not (any(of_both[0]) or is_begun):
+        is_started = any(note[:2] == (source, target) for note in notes)
+        if not (any(of_both[0]) or is_started):
             raise NothingToDo(f"{printable(source)} has neither counts nor comments")
         is_whole = not is_meant or await _move(comments, source, target)
         return of_both[0], of_both[1], is_whole

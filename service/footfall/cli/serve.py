@@ -53,7 +53,7 @@ def serve(
     if as_worker:
         # A worker has its parent's settings.
         settings = Settings.of(GivenTexts.unpacked(sys.stdin.buffer.read()))
-        logs.begin(settings.log_format, settings.log_level)
+        logs.start(settings.log_format, settings.log_level)
     else:
         settings = settings_of_environment()
         if (limit := descriptors.limit()) < descriptors.LEAST:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 import click
 import uvloop
 
-from .backup import Failed
+from .backup import CommandFailed
 from .commands import Choosing, Command
 from .console import aside, progress, settings_of_environment
 from .errors import errors_as_messages, import_errors_as_messages
@@ -158,7 +158,7 @@ def export(file: str, form: str, kinds: tuple[str, ...], has_secrets: bool) -> N
     except KeyboardInterrupt:
         results.append("Interrupted: nothing was written")
         raise SystemExit(130) from None
-    except Failed as error:
+    except CommandFailed as error:
         raise click.ClickException(str(error)) from error
     finally:
         # Printed after the bar was removed.

@@ -32,7 +32,7 @@ from ..table.who import ANYBODY
 from .badges import look_fields, look_of
 from .images import GIF, PIXEL, SVG, Look, badge
 from .jsonp import SCRIPT, callback_field
-from .refusals import NOT_FOUND, dialect_of, error_schema, in_json
+from .refusals import NOT_FOUND, error_schema, in_json, variant_of
 
 HOST, PATHNAME = ":HOST:", ":PATHNAME:"
 LEAST_NAME, MAX_NAME = 3, 64
@@ -174,17 +174,17 @@ def _told(path: str, number: int) -> Mapping[str, object]:
 # Requests.
 
 
-def _judge_name(name: str) -> Callable[[str, ParseContext], str]:
+def _check_name(name: str) -> Callable[[str, ParseContext], str]:
     needed = f"{name} need {LEAST_NAME} to {MAX_NAME} letters, digits, _ . or -"
 
-    def judge(value: str, context: ParseContext) -> str:
+    def check(value: str, context: ParseContext) -> str:
         return "" if _NAME.fullmatch(value) or value in (HOST, PATHNAME) else needed
 
-    return judge
+    return check
 
 
 def _name(name: str, doc: str) -> Text:
-    return Text(name, doc, MAX_NAME, check=_judge_name(name), least=LEAST_NAME)
+    return Text(name, doc, MAX_NAME, check=_check_name(name), least=LEAST_NAME)
 
 
 _NAMES = (_name("ns", "The namespace"), _name("key", "The key"))
@@ -220,10 +220,10 @@ _INFO = AnswerSchema(
 _PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)
 _ERROR = error_schema()
 _MISSING = error_schema(value={"type": "null"})
-_DIALECT = dialect_of("AbacusError", in_json, _ERROR, _404=_MISSING)
+_VARIANT = variant_of("AbacusError", in_json, _ERROR, _404=_MISSING)
 READING, COUNTING = ("get", "info"), ("hit",)
 _PREFIXES = {
-    name: Prefix(f"/{name}", _DIALECT, name="Abacus") for name in (*COUNTING, *READING, *SETTING)
+    name: Prefix(f"/{name}", _VARIANT, name="Abacus") for name in (*COUNTING, *READING, *SETTING)
 }
 _PATH = "/{ns}/{key}"
 

@@ -28,7 +28,7 @@ from ..table.rows import Row
 from ..table.schemas import AnswerSchema
 from ..table.who import ANYBODY
 from .images import INVISIBLE, STYLES, SVG, Look, badge
-from .refusals import dialect_of, status_of
+from .refusals import status_of, variant_of
 
 MAX_LABEL = 64
 MAX_BASE = 1_000_000_000_000
@@ -45,12 +45,12 @@ _USER = re.compile("[0-9A-Za-z-]{1,39}")
 # How a badge looks.
 
 
-def _judge_color(name: str, value: str, context: ParseContext) -> str:
+def _check_color(name: str, value: str, context: ParseContext) -> str:
     return "" if _COLOR.fullmatch(value) else f"{name} need 3 to 20 letters and digits"
 
 
 def _color(name: str, doc: str) -> Text:
-    return Text(name, doc, 21, check=partial(_judge_color, name))
+    return Text(name, doc, 21, check=partial(_check_color, name))
 
 
 def _label(name: str, default: str) -> Text:
@@ -154,7 +154,7 @@ async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) ->
     return await answered(count(counting, asked), counting.clients.of_caller(caller), caller)
 
 
-def _judge_user(value: str, context: ParseContext) -> str:
+def _check_user(value: str, context: ParseContext) -> str:
     return "" if _USER.fullmatch(value) else "username need 1 to 39 letters, digits and hyphens"
 
 
@@ -198,7 +198,7 @@ PROFILE = Fields(
             "The account at GitHub",
             39,
             required="username can not be blank",
-            check=_judge_user,
+            check=_check_user,
         ),
         *look_fields("Profile views", INVISIBLE),
         *_NUMBER,
@@ -215,7 +215,7 @@ def _refused(error: ServiceError, language: str) -> Response:
 
 _PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)
 _HEADERS = (*SHARED, (b"cross-origin-resource-policy", b"cross-origin"))
-BADGES = (Prefix("", dialect_of("Badge", _refused, _PICTURE, _HEADERS), name="Badges"),)
+BADGES = (Prefix("", variant_of("Badge", _refused, _PICTURE, _HEADERS), name="Badges"),)
 _row = partial(
     Row,
     noun="counting",

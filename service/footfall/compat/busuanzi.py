@@ -26,12 +26,12 @@ from ..model import Caller
 from ..site import Site
 from ..table.answers import Answered
 from ..table.context import ParseContext
-from ..table.dialects import WALINE, Refusals
 from ..table.fast import answered
 from ..table.fields import Fields, FieldValues
 from ..table.prefixes import Prefix
 from ..table.rows import Row
 from ..table.schemas import TEXT, AnswerSchema, object_of
+from ..table.variants import WALINE, Refusals
 from ..table.who import ANYBODY
 from . import vercount
 from .jsonp import SCRIPT, callback_field

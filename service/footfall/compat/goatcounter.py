@@ -26,7 +26,7 @@ from ..model import Caller, StatisticsPublic
 from ..pages import without_tracking
 from ..site import Site
 from ..statistics.answers import once_a_minute
-from ..statistics.api import DAY_LENGTH, day_of, judge_day
+from ..statistics.api import DAY_LENGTH, check_day, day_of
 from ..statistics.calendar import MAX_DAYS, days_between
 from ..statistics.reports import Reports
 from ..statistics.sources import origin_of
@@ -39,7 +39,7 @@ from ..table.rows import Row
 from ..table.schemas import AnswerSchema, object_of
 from ..table.who import ANYBODY
 from .images import GIF, PIXEL, SVG, Look, badge
-from .refusals import NOT_FOUND, dialect_of, error_schema, in_json, status_of
+from .refusals import NOT_FOUND, error_schema, in_json, status_of, variant_of
 
 HTML = b"text/html; charset=utf-8"
 TOTAL = "TOTAL"
@@ -69,7 +69,7 @@ class Hit:
         return cls(page, referrer if is_text else "", is_bot, is_event)
 
 
-def _judge_bot(value: str, context: ParseContext) -> str:
+def _check_bot(value: str, context: ParseContext) -> str:
     number = int(value) if _DIGITS.fullmatch(value) else -1
     is_known = number == BROWSER or FIRST_BOT <= number <= LAST_BOT
     return "" if is_known else f"b need {BROWSER}, or {FIRST_BOT} to {LAST_BOT}"
@@ -83,7 +83,7 @@ HIT = Fields(
         PagePath("p", "The page", required="p can not be blank"),
         Aside("r", "The page that led there"),
         Aside("e", "`true` for an event, which is not counted"),
-        Text("b", "0, or from 150 on what kind of bot it is", 3, check=_judge_bot),
+        Text("b", "0, or from 150 on what kind of bot it is", 3, check=_check_bot),
     ),
     source="query",
 )
@@ -149,8 +149,8 @@ def _period(start: str, end: str, context: ParseContext) -> tuple[int, int] | No
     return first, last
 
 
-def _judge_start(value: str, context: ParseContext) -> str:
-    if value in PERIODS or not judge_day("start", value, context):
+def _check_start(value: str, context: ParseContext) -> str:
+    if value in PERIODS or not check_day("start", value, context):
         return ""
     return f"start need {', '.join(PERIODS)}, or a day such as 2026-11-23"
 
@@ -160,9 +160,9 @@ WANTED = Fields(
     (
         Text("page", "The page, or TOTAL", MAX_PATH, required="page can not be blank"),
         Text(
-            "start", "The first day, or `week`, `month` or `year`", DAY_LENGTH, check=_judge_start
+            "start", "The first day, or `week`, `month` or `year`", DAY_LENGTH, check=_check_start
         ),
-        Text("end", "The last day; else today", DAY_LENGTH, check=partial(judge_day, "end")),
+        Text("end", "The last day; else today", DAY_LENGTH, check=partial(check_day, "end")),
     ),
     source="query",
 )
@@ -233,14 +233,14 @@ _HEADERS = (*SHARED, (b"cross-origin-resource-policy", b"cross-origin"))
 COUNT = (
     Prefix(
         "",
-        dialect_of("GoatCounterPicture", _refused_as_picture, _PICTURE, _HEADERS),
+        variant_of("GoatCounterPicture", _refused_as_picture, _PICTURE, _HEADERS),
         name="GoatCounter",
     ),
 )
 COUNTER = (
     Prefix(
         "/counter",
-        dialect_of("GoatCounterError", in_json, error_schema(**_NUMBERS), _HEADERS),
+        variant_of("GoatCounterError", in_json, error_schema(**_NUMBERS), _HEADERS),
         name="GoatCounter",
     ),
 )

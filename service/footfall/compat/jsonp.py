@@ -14,9 +14,9 @@ _CALLBACK = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$]*")
 
 def callback_field(name: str, doc: str, **more: Any) -> Text:
     """The name is written into a script, so it is nothing else."""
-    return Text(name, doc, MAX_CALLBACK, check=partial(_judge, name), **more)
+    return Text(name, doc, MAX_CALLBACK, check=partial(_check_name, name), **more)
 
 
-def _judge(name: str, text: str, context: ParseContext) -> str:
+def _check_name(name: str, text: str, context: ParseContext) -> str:
     is_name = _CALLBACK.fullmatch(text)
     return "" if is_name else f"{name} need the name of a function, of letters, digits, _, $ and ."

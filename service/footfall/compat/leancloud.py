@@ -27,12 +27,12 @@ from ..http.response import SHARED, Reply, Response, tagged_by_body
 from ..http.translations import translate
 from ..model import Caller, iso
 from ..table.context import ParseContext
-from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.fast import FastRequest
 from ..table.fields import Choice, Fields, FieldValues, Text
 from ..table.prefixes import Prefix
 from ..table.rows import Row
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of
+from ..table.variants import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.who import ANYBODY
 from .echo import size_of
 from .leancloud_fields import (
@@ -166,7 +166,9 @@ def _about_comments(values: FieldValues, request: RawRequest, context: ParseCont
     require_application(request, context)
 
 
-def _judged(values: FieldValues, request: RawRequest, context: ParseContext) -> list[Save | Told]:
+def _changes_or_errors(
+    values: FieldValues, request: RawRequest, context: ParseContext
+) -> list[Save | Told]:
     require_application(request, context)
     # An error would keep its traceback alive for as long as the fast path caches the request.
     return [
@@ -245,7 +247,7 @@ def _batched(id: str | None, body: Mapping[str, Any], context: ParseContext) -> 
 
 
 _COMMENTS = Fields(_about_comments, (), source="query")
-_BATCH = Fields(_judged, (Batch("requests", "What is to be done", _batched),))
+_BATCH = Fields(_changes_or_errors, (Batch("requests", "What is to be done", _batched),))
 
 
 # Answers.
@@ -295,14 +297,14 @@ NO_COMMENTS = AnswerSchema(object_of(results={"const": []}, count={"const": 0}))
 OUTCOMES = AnswerSchema(list_of({"anyOf": [object_of(success=_SAVED), object_of(error=_ERROR)]}))
 
 REFUSED = dict.fromkeys({*REFUSAL_STATUSES} - {200}, AnswerSchema(_ERROR))
-DIALECT = replace(
+VARIANT = replace(
     WALINE,
     headers=SHARED,
     envelope=NO_ENVELOPE,
     refusals=Refusals(_refused, "LeanCloudError", REFUSED),
 )
 COMMENT = "/classes/Comment"
-PREFIX = Prefix("/1.1", DIALECT, name="LeanCloud")
+PREFIX = Prefix("/1.1", VARIANT, name="LeanCloud")
 _row_of = partial(Row, noun="comments", who=ANYBODY, prefixes=(PREFIX,))
 # If the site names an application, headers decide. The fast path does not read these, so it
 # prepares nothing, and the endpoint checks them.

@@ -207,7 +207,7 @@ ReadsOne = Callable[[str | None, Mapping[str, Any], ParseContext], Any]
 
 @dataclass(frozen=True, slots=True)
 class Batch(Field):
-    """Requests, each of which is judged by itself: one that is wrong does not stop the others."""
+    """Requests, each of which is parsed by itself: one that is wrong does not stop the others."""
 
     one: ReadsOne
 
@@ -220,9 +220,9 @@ class Batch(Field):
         if not isinstance(value, list) or not 0 < len(value) <= MAX_BATCH:
             form.wrong(self.name, f"{self.name} need a list of 1 to {MAX_BATCH}")
             return []
-        return [self._judged(request, context) for request in value]
+        return [self._change_or_error(request, context) for request in value]
 
-    def _judged(self, request: object, context: ParseContext) -> Any:
+    def _change_or_error(self, request: object, context: ParseContext) -> Any:
         """The change, or the ServiceError that rejects it."""
         try:
             return self._change(request, context)

@@ -22,12 +22,12 @@ from ..http.params import MAX_PATH, Form, RawRequest
 from ..http.response import SHARED, Reply, Response
 from ..http.translations import translate
 from ..table.context import ParseContext
-from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.fast import Answering, FastRequest
 from ..table.fields import Choice, Field, Fields, FieldValues, Schema, Shapes, Text
 from ..table.prefixes import Prefix
 from ..table.rows import Row
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, list_of, object_of
+from ..table.variants import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.who import ANYBODY
 from .echo import size_of
 
@@ -181,13 +181,13 @@ READ = AnswerSchema(object_of(time=NUMBER, target=TEXT, created_at=NUMBER, updat
 COUNTED = AnswerSchema({"anyOf": [_COUNTED, list_of(_COUNTED)]})
 REFUSED = AnswerSchema(object_of(code={"const": FAILED}, message=TEXT))
 STATUSES = {200, *REFUSAL_STATUSES} - {error.status for error in FAILED_WITH_200}
-DIALECT = replace(
+VARIANT = replace(
     WALINE,
     headers=SHARED,
     envelope=ENVELOPE,
     refusals=Refusals(_refused, "OpenKounterError", dict.fromkeys(STATUSES, REFUSED)),
 )
-PREFIXES = (Prefix("", DIALECT, name="Open Kounter"),)
+PREFIXES = (Prefix("", VARIANT, name="Open Kounter"),)
 _row = partial(Row, noun="counting", who=ANYBODY, prefixes=PREFIXES)
 # Waline's operations are under /api as well; none is called so.
 ROWS = (

@@ -8,8 +8,8 @@ import orjson
 from ..errors import BadRequest, ServiceError
 from ..http.envelope import NO_ENVELOPE
 from ..http.response import SHARED, Headers, Response
-from ..table.dialects import REFUSAL_STATUSES, WALINE, Dialect, Refusals
 from ..table.schemas import TEXT, AnswerSchema, Schema, object_of
+from ..table.variants import REFUSAL_STATUSES, WALINE, Refusals, Variant
 
 # Waline's errors have 200, which here means success.
 STATUSES = sorted({*REFUSAL_STATUSES} - {200})
@@ -22,13 +22,13 @@ def status_of(error: ServiceError) -> int:
     return FORBIDDEN if error.status == 200 else error.status
 
 
-def dialect_of(
+def variant_of(
     name: str,
     refuse: Callable[[ServiceError, str], Response],
     body: AnswerSchema,
     headers: Headers = SHARED,
     **others: AnswerSchema,
-) -> Dialect:
+) -> Variant:
     """An API variant without an envelope, whose errors have this body; `name` is theirs for
     /openapi.json, and `others` are the bodies of single statuses, such as `_404`."""
     bodies = {status: others.get(f"_{status}", body) for status in STATUSES}

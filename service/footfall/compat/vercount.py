@@ -30,7 +30,7 @@ from ..table.prefixes import Prefix
 from ..table.rows import Row
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
-from .refusals import dialect_of, error_schema, in_json, status_of
+from .refusals import error_schema, in_json, status_of, variant_of
 
 # Of a whole address: a page's own part is as short as any path.
 MAX_ADDRESS = 8_192
@@ -131,10 +131,10 @@ def _refused_by_status(error: ServiceError, language: str) -> Response:
     return Response(status, orjson.dumps(body))
 
 
-FIRST = dialect_of("Vercount1Error", in_json, error_schema())
+FIRST = variant_of("Vercount1Error", in_json, error_schema())
 ENVELOPE = Envelope(b'{"status":"success","message":"ok","data":', b"}")
 SECOND = replace(
-    dialect_of(
+    variant_of(
         "Vercount2Error",
         _refused_by_status,
         AnswerSchema(object_of(status=TEXT, message=TEXT, code=NUMBER)),

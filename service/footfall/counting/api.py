@@ -19,7 +19,6 @@ from ..statistics.sources import origin_of
 from ..table import schemas
 from ..table.answers import Answered
 from ..table.context import ParseContext
-from ..table.dialects import Dialect, content
 from ..table.fast import Answering, FastRequest, answered
 from ..table.fields import (
     COUNTER_TYPES,
@@ -35,6 +34,7 @@ from ..table.fields import (
     Words,
 )
 from ..table.rows import Declared, Row
+from ..table.variants import Variant, content
 from ..table.who import ANYBODY
 from .fast import CounterChange, CounterRead
 from .rules import Counting, lowers_views
@@ -53,47 +53,47 @@ class Read:
 
     paths: Sequence[str] | None
     types: Sequence[str]
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Read":
         paths = values["paths"] if "paths" in values else values["path"]
-        return cls(paths, values["type"], request.dialect)
+        return cls(paths, values["type"], request.variant)
 
 
 @lru_cache(MAX_SHARED_REPLIES)
-def counts_reply(types: tuple[str, ...], dialect: Dialect) -> Answering:
+def counts_reply(types: tuple[str, ...], variant: Variant) -> Answering:
     """Makes the answer of counts: of each path, its counters of these types in order.
 
     Prepared requests share it, so that they are few objects, and need not keep the paths.
     """
-    one = _one(types[0], dialect)
+    one = _one(types[0], variant)
 
     def reply(counts: Sequence[int]) -> Reply:
         if len(counts) == 1:
             # Most requests read one counter, and its count is a sufficient ETag.
             return one % counts[0], b'"%d"' % counts[0]
         if len(counts) == len(types):
-            json = dialect.single(orjson.dumps(dict(zip(types, counts, strict=True))))
+            json = variant.single(orjson.dumps(dict(zip(types, counts, strict=True))))
         elif len(types) > 1 or not counts:
             json = orjson.dumps(_rows(types, counts))
         else:
             # A site's front page reads fifty counters at once: building fifty dicts would take
             # longer than the rest of the request.
-            before, after = dialect.count(types[0]).split(b"%d")
+            before, after = variant.count(types[0]).split(b"%d")
             numbers = orjson.dumps(counts)[1:-1].replace(b",", after + b"," + before)
             json = b"[" + before + numbers + after + b"]"
-        return tagged_by_body(dialect.content_envelope.around(json))
+        return tagged_by_body(variant.content_envelope.around(json))
 
     return reply
 
 
 @cache
-def _one(type: str, dialect: Dialect, *, is_list: bool = False) -> bytes:
+def _one(type: str, variant: Variant, *, is_list: bool = False) -> bytes:
     """A template of the answer for one counter of this type, with %d for its count."""
-    count = dialect.count(type)
-    json = b"[" + count + b"]" if is_list else dialect.single(count)
-    return dialect.content_envelope.around(json)
+    count = variant.count(type)
+    json = b"[" + count + b"]" if is_list else variant.single(count)
+    return variant.content_envelope.around(json)
 
 
 def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
@@ -120,7 +120,7 @@ def read(counting: Counting, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
     names = counting.counters.names(parsed.paths, parsed.types)
-    return CounterRead(counting, names, counts_reply(tuple(parsed.types), parsed.dialect))
+    return CounterRead(counting, names, counts_reply(tuple(parsed.types), parsed.variant))
 
 
 operation.append(
@@ -144,33 +144,33 @@ class Change:
 
     changes: Sequence[tuple[str, str, int]]
     is_list: bool
-    dialect: Dialect
+    variant: Variant
     # What only the page knows of its view: the referring host, and whether a bot reads it.
     referrer: str = ""
     webdriver: bool = False
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Change":
-        return cls([_change(values)], False, request.dialect, *_asides(values))
+        return cls([_change(values)], False, request.variant, *_asides(values))
 
     @classmethod
     def of_list(
         cls, changes: Sequence[FieldValues], request: RawRequest, context: ParseContext
     ) -> "Change":
-        return cls([_change(fields) for fields in changes], True, request.dialect)
+        return cls([_change(fields) for fields in changes], True, request.variant)
 
 
 @lru_cache(MAX_SHARED_REPLIES)
-def _change_reply(types: tuple[str, ...], dialect: Dialect, *, is_list: bool) -> Answering:
+def _change_reply(types: tuple[str, ...], variant: Variant, *, is_list: bool) -> Answering:
     """Makes the answer of the new counts of changes of these types; shared like the other."""
-    one = _one(types[0], dialect, is_list=is_list)
+    one = _one(types[0], variant, is_list=is_list)
 
     def reply(counts: Sequence[int]) -> Reply:
         if len(counts) == 1:
             return one % counts[0], b""
         named = zip(types, counts, strict=True)
-        listed = b",".join([dialect.count(type) % count for type, count in named])
-        return dialect.content_envelope.around(b"[" + listed + b"]"), b""
+        listed = b",".join([variant.count(type) % count for type, count in named])
+        return variant.content_envelope.around(b"[" + listed + b"]"), b""
 
     return reply
 
@@ -234,6 +234,6 @@ def _asked(counting: Counting, parsed: Change | Read) -> FastRequest:
     if isinstance(parsed, Read):
         return read(counting, parsed)
     types = tuple(type for _, type, _ in parsed.changes)
-    reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
+    reply = _change_reply(types, parsed.variant, is_list=parsed.is_list)
     origin = origin_of(parsed.referrer, counting.own_hosts, is_automated=parsed.webdriver)
     return CounterChange(counting, parsed.changes, reply, origin)

@@ -18,7 +18,7 @@ from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..statistics.moment import Moment
 from ..statistics.visits import PLACES, Visits
-from .calls import Began, ChangeCall, DatedCall
+from .calls import ChangeCall, DatedCall, Started
 from .clients import NO_CLIENT, CountingClient, Person
 from .packed import NO_PACKED_ORIGIN, PackedChange
 
@@ -56,14 +56,14 @@ class CounterBatch(Batch):
         self,
         redis: RedisClient,
         scripts: Scripts,
-        began: Began,
+        started: Started,
         dating: Dating | None,
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         super().__init__(redis, scripts, ask, most_in_flight, self._changed)
         self._script = scripts["counters/count" if dating else "counters/add"]
-        self._began = began
+        self._started = started
         self._dating = dating
         # Requests since the last batch was sent, and the number of their changes.
         self._changes: Changes = {}
@@ -136,8 +136,8 @@ class CounterBatch(Batch):
 
     def _call(self, changes: Changes) -> ScriptCall:
         if self._dating is None:
-            return ChangeCall(self._script, changes, self._began)
-        return DatedCall(self._script, changes, self._began, *self._dating)
+            return ChangeCall(self._script, changes, self._started)
+        return DatedCall(self._script, changes, self._started, *self._dating)
 
 
 class CounterNodeBatches(NodeBatches[CounterBatch]):
@@ -161,11 +161,11 @@ def _by_slot(changes: Changes) -> Iterable[Changes]:
 
 
 def batches_of(
-    redis: RedisClient, scripts: Scripts, began: Began, dating: Dating | None
+    redis: RedisClient, scripts: Scripts, started: Started, dating: Dating | None
 ) -> dict[CommandSender, CounterBatcher]:
     """A batcher per sender: changes may wait for the disk or for replicas, and reads must not wait
     for them. With `dating`, views are dated."""
-    make = partial(CounterBatch, redis, scripts, began, dating)
+    make = partial(CounterBatch, redis, scripts, started, dating)
     of_node = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
     return {
         sender: CounterNodeBatches(sender, of_node)

@@ -22,16 +22,16 @@ Waiting = Sequence[tuple[CountsCallback, CountingClient]]
 Changes = Mapping[PackedChange, Waiting]
 Asked = tuple[PackedChange, Waiting]
 # Receives a client's change that has started counters, and the counts.
-Began = Callable[[CountingClient, PackedChange, Sequence[Any]], None]
+Started = Callable[[CountingClient, PackedChange, Sequence[Any]], None]
 
 
 class ChangeCall(ScriptCall):
     """Changes of counters, and the requests waiting for each."""
 
-    def __init__(self, script: Script, changes: Changes, began: Began) -> None:
+    def __init__(self, script: Script, changes: Changes, started: Started) -> None:
         self._script = script
         self._changes = changes
-        self._began = began
+        self._started = started
         self.size = 0
 
     def command(self, *, in_full: bool = False) -> Command:
@@ -70,7 +70,7 @@ class ChangeCall(ScriptCall):
                 return place + 1
             count -= len(waiting)
             if not count:
-                self._began(waiting[0][1], change, (1,))
+                self._started(waiting[0][1], change, (1,))
             for done, _ in waiting:
                 count += 1
                 try:
@@ -82,7 +82,7 @@ class ChangeCall(ScriptCall):
             counts = replies[place : place + change.size]
             place += change.size
             if 1 in counts:
-                self._began(client, change, counts)
+                self._started(client, change, counts)
             deliver(done, sound(counts))
         return place
 
@@ -98,13 +98,13 @@ class DatedCall(ChangeCall):
         self,
         script: Script,
         changes: Changes,
-        began: Began,
+        started: Started,
         clock: Callable[[], Moment],
         visits: Visits,
     ) -> None:
         """Views are dated when the command is first built. If that fails, for example because of a
         wrong clock, the waiting requests fail."""
-        super().__init__(script, changes, began)
+        super().__init__(script, changes, started)
         self._clock = clock
         self._visits = visits
         self._packed: list[bytes] = []
@@ -140,7 +140,7 @@ class DatedCall(ChangeCall):
             return None
         # Somebody has removed these counters: nothing was counted, and nobody noted.
         self._visits.forget()
-        return DatedCall(self._script, gone, self._began, self._clock, self._visits)
+        return DatedCall(self._script, gone, self._started, self._clock, self._visits)
 
     def _pack(self) -> None:
         """Once: who was seen is not seen again."""

@@ -148,7 +148,7 @@ class CounterQuota:
         self._numbers = numbers
         self._limit = limit
         # The weight that this process has started, and with how much of it the quota is used up.
-        self._begun = 0
+        self._started = 0
         self._most = limit
         self._read_at = -math.inf
         # True if the quota may be used up, by what this process knows; `allows` makes sure.
@@ -159,10 +159,10 @@ class CounterQuota:
         # Is what is left for those alone who have started no counters?
         self.is_reserved = False
 
-    def began(self, names: Sequence[str]) -> None:
+    def started(self, names: Sequence[str]) -> None:
         """Note that this process has made new counters."""
-        self._begun += sum(map(weight, names)) + self._each * len(names)
-        self.is_full = self._limit > 0 and self._most <= self._begun
+        self._started += sum(map(weight, names)) + self._each * len(names)
+        self.is_full = self._limit > 0 and self._most <= self._started
 
     @property
     def warning(self) -> str:
@@ -197,11 +197,11 @@ class CounterQuota:
             return
         self._read_at = asyncio.get_running_loop().time()
         # Before the numbers: counters created meanwhile may count twice, but none is missed.
-        begun = self._begun
+        started = self._started
         counted = await self._numbers.total()
         taken = counted.weight + self._each * counted.number
         visitors = counted.visitor_bytes // WEIGHT_UNIT_BYTES
-        self._most = begun + self._limit - taken - visitors
+        self._most = started + self._limit - taken - visitors
         self.used = (taken + visitors) / self._limit
         today = " and the visitors of today" if visitors else ""
         self._taking = f"{number_of(counted.number, 'counter')}{today}"
@@ -210,7 +210,7 @@ class CounterQuota:
             room = max(self._limit - taken, self._limit * RESERVED)
             self._visits.are_full = visitors > room
         self.is_reserved = self.used > 1 - RESERVED
-        self.began(())
+        self.started(())
 
 
 class NewCounters:
@@ -222,13 +222,13 @@ class NewCounters:
         self._buckets = buckets
         self.limits: RateLimits | None = None
 
-    def began(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
+    def started(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
         """Note which counters a client's change has created. It does not wait for Redis."""
         each = zip(change.changes, counts, strict=True)
         # A count of 1 after +1 means a new counter, since a count of 0 is not stored.
         names = [name for (name, delta), count in each if count == 1 and delta == 1]
         if names:
-            self._quota.began(names)
+            self._quota.started(names)
         if names and client.key and self.limits:
             self._charge(self.limits, client.key, len(names))
 

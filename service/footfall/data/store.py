@@ -94,7 +94,7 @@ class Store:
         self.background = background or Background()
         self._dating = self._dating_of(moment)
         self.batches = batches_of(
-            redis, scripts, lambda *begun: self.new_counters.began(*begun), self._dating
+            redis, scripts, lambda *started: self.new_counters.started(*started), self._dating
         )
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)

@@ -188,7 +188,7 @@ class Connection(asyncio.Protocol):
             return
         reply = next((reply for reply in replies if isinstance(reply, ErrorReply)), None)
         if isinstance(reply, ErrorReply) and reply.code == "LOADING":
-            self._state.begin(LOADING, reply)
+            self._state.start(LOADING, reply)
             self._break(reply)
             self._fail_unsent(reply)
             return
@@ -247,7 +247,7 @@ class Connection(asyncio.Protocol):
                 in_flight.popleft()
                 self._stats.answered(pending.sent_at, pending.first)
                 if self._fault is not None or self._state.troubles:
-                    self._judge(self._stats.name(pending.first))
+                    self._note_rejections(self._stats.name(pending.first))
                 deliver(pending.done, pending.replies)
             if self._is_leaving and not self._in_flight:
                 return self._break(ConnectionError(REPLICA))
@@ -257,7 +257,7 @@ class Connection(asyncio.Protocol):
             self._state.unopened(error)
             self._break(error)
 
-    def _judge(self, name: str) -> None:
+    def _note_rejections(self, name: str) -> None:
         """Note that the commands starting with this one were rejected, or done after all."""
         fault, self._fault = self._fault, None
         if fault is None:

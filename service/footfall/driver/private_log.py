@@ -32,13 +32,13 @@ class ServerLog:
         self._data_dir = data_dir
         self._path = data_dir / "redis.log"
         # Where in the file the present server's lines start.
-        self._begin = 0
+        self._start = 0
 
     def open(self) -> BinaryIO:
         """The file, for a server that is started now. Raises OSError."""
         self.rotate()
         file = owners_alone(str(self._path), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        self._begin = os.fstat(file).st_size
+        self._start = os.fstat(file).st_size
         return os.fdopen(file, "ab")
 
     def rotate(self) -> None:
@@ -46,7 +46,7 @@ class ServerLog:
         it opens the file again for each line. Raises OSError."""
         if self._path.exists() and self._path.stat().st_size > MAX_LOG_BYTES:
             self._path.replace(self._path.with_name("redis.log.1"))
-            self._begin = 0
+            self._start = 0
 
     def last_lines(self) -> str:
         """The last lines of the server that was started last; "" if there is no file."""
@@ -55,17 +55,17 @@ class ServerLog:
         except OSError:
             # It was rotated, and is empty since.
             return ""
-        said = self._read(max(self._begin, end - READ_BYTES))
+        said = self._read(max(self._start, end - READ_BYTES))
         return "\n".join(said.splitlines()[-SHOWN_LINES:])
 
     def first_lines(self) -> str:
         """Its first lines."""
-        return self._read(self._begin)
+        return self._read(self._start)
 
-    def _read(self, begin: int) -> str:
+    def _read(self, start: int) -> str:
         try:
             with open(self._path, "rb") as file:
-                file.seek(begin)
+                file.seek(start)
                 return file.read(READ_BYTES).decode(errors="replace")
         except OSError:
             return ""

@@ -278,11 +278,11 @@ class _Server:
     async def keep(self) -> None:
         """Start the child again whenever it dies."""
         loop = asyncio.get_running_loop()
-        pause, began, deaths = MIN_PAUSE_SECONDS, loop.time(), 0
+        pause, started, deaths = MIN_PAUSE_SECONDS, loop.time(), 0
         while True:
             assert self._child is not None
             code = await self._death(self._child)
-            if loop.time() - began > STABLE_SECONDS:
+            if loop.time() - started > STABLE_SECONDS:
                 pause, deaths, self._logged = MIN_PAUSE_SECONDS, 0, set()
             deaths += 1
             self._log_death(code, deaths, pause)
@@ -294,7 +294,7 @@ class _Server:
                 self._log_once(str(error))
             else:
                 log.warning("the private server runs again")
-            began = loop.time()
+            started = loop.time()
 
     async def _death(self, child: asyncio.subprocess.Process) -> int:
         """Wait for its end, and meanwhile rotate its log; returns its exit code."""

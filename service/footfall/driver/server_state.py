@@ -162,7 +162,7 @@ class Stats(Protocol):
 
     def name(self, command: bytes) -> str: ...
 
-    def outage(self, begins: str, ends: str) -> Log: ...
+    def outage(self, starts: str, ends: str) -> Log: ...
 
 
 class ServerState:
@@ -197,7 +197,7 @@ class ServerState:
         self._tried_at = now
         return False
 
-    def begin(self, trouble: Trouble, reason: object = "") -> None:
+    def start(self, trouble: Trouble, reason: object = "") -> None:
         """Note it, or that it continues; that it starts is logged."""
         if trouble in _OF_CONNECTIONS:
             # Only one of these can be true.
@@ -209,7 +209,7 @@ class ServerState:
         self.troubles[trouble.code] = trouble
         if trouble.code in _REJECTING:
             self._rejected_at = monotonic()
-        self._judge()
+        self._weigh_troubles()
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
         texts = (str(reason).rstrip("."), trouble.todo) if trouble.todo else (advised(reason),)
         self._log(trouble).goes_on("; ".join(filter(None, texts)))
@@ -223,7 +223,7 @@ class ServerState:
         """A connection could not be opened, or broke with commands in flight."""
         text = str(reason)
         troubles = (trouble for pattern, trouble in _UNOPENED.items() if re.search(pattern, text))
-        self.begin(next(troubles, AWAY), reason)
+        self.start(next(troubles, AWAY), reason)
 
     def opened(self, reply: object) -> None:
         """A connection was opened; `reply` is the one to its first command."""
@@ -238,7 +238,7 @@ class ServerState:
             return False
         if trouble.code == REFUSED:
             self._refused_at = monotonic()
-        self.begin(trouble, "" if trouble.code == REFUSED else reply)
+        self.start(trouble, "" if trouble.code == REFUSED else reply)
         return True
 
     def failed(self, reply: ErrorReply) -> None:
@@ -257,7 +257,7 @@ class ServerState:
     def unconfirmed(self, reason: object) -> None:
         """Changes were made, and are not as durable as DURABILITY requires."""
         self._stats.failed()
-        self.begin(UNCONFIRMED, reason)
+        self.start(UNCONFIRMED, reason)
 
     def confirmed(self) -> None:
         if UNCONFIRMED.code in self.troubles:
@@ -276,13 +276,13 @@ class ServerState:
     def _drop(self, codes: Iterable[str]) -> None:
         for code in [*codes]:
             self.troubles.pop(code, None)
-        self._judge()
+        self._weigh_troubles()
 
     def note_room(self, *, has_none: bool) -> None:
         self._has_no_room = has_none
-        self._judge()
+        self._weigh_troubles()
 
-    def _judge(self) -> None:
+    def _weigh_troubles(self) -> None:
         self.rejects_changes = self._has_no_room or any(
             code in _REJECTING and trouble.hurts == "changes"
             for code, trouble in self.troubles.items()
@@ -305,5 +305,5 @@ class ServerState:
     def _log(self, trouble: Trouble) -> Log:
         # A server that is loading does not answer: its log has one line for both.
         what = AWAY.what if trouble is LOADING else trouble.what
-        begins = f"{self._name}{what.removeprefix('Redis')}"
-        return self._stats.outage(begins, f"{self._name} {trouble.over}")
+        starts = f"{self._name}{what.removeprefix('Redis')}"
+        return self._stats.outage(starts, f"{self._name} {trouble.over}")

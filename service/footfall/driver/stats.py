@@ -23,9 +23,9 @@ QUIET_SECONDS = 10.0
 class Outage:
     """One kind of outage of one server, for all connections to it."""
 
-    def __init__(self, stats: "CommandStats", begins: str, ends: str) -> None:
+    def __init__(self, stats: "CommandStats", starts: str, ends: str) -> None:
         self._stats = stats
-        self._begin, self._end = begins, ends
+        self._start, self._end = starts, ends
         self._since = math.inf
         self._is_logged = False
         self._quiet_until = -math.inf
@@ -36,16 +36,16 @@ class Outage:
         self._since = min(self._since, now)
         if self._stats.logs_outages and not self._is_logged and now >= self._quiet_until:
             self._is_logged = True
-            log.error("%s: %s", self._begin, reason)
+            log.error("%s: %s", self._start, reason)
 
     def ends(self, how: str = "") -> None:
         """Note that it is over; that is logged if its start was, as `how` or as usual."""
-        began, self._since = self._since, math.inf
+        started, self._since = self._since, math.inf
         if self._is_logged:
             self._is_logged = False
             now = monotonic()
             self._quiet_until = now + QUIET_SECONDS
-            log.warning("%s, after %.1f seconds", how or self._end, now - began)
+            log.warning("%s, after %.1f seconds", how or self._end, now - started)
 
 
 class CommandStats:
@@ -78,11 +78,11 @@ class CommandStats:
     def failed(self) -> None:
         self.metrics.redis_failures.add()
 
-    def outage(self, begins: str, ends: str) -> Outage:
+    def outage(self, starts: str, ends: str) -> Outage:
         """The outage with this first log line, which all callers share."""
-        if begins not in self._outages:
-            self._outages[begins] = Outage(self, begins, ends)
-        return self._outages[begins]
+        if starts not in self._outages:
+            self._outages[starts] = Outage(self, starts, ends)
+        return self._outages[starts]
 
     def server(self, name: str) -> ServerState:
         """The state of the server with this name in logs, which all connections to it share."""

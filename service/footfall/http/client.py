@@ -85,7 +85,7 @@ def names_page(headers: Headers) -> bool:
     return b"referer" in headers or b"origin" in headers
 
 
-def is_own_page(headers: Headers, policy: Policy) -> bool:
+def is_admin_page(headers: Headers, policy: Policy) -> bool:
     """Was the request sent by a page of this service? It may call without being in SECURE_DOMAINS.
 
     A page on another host cannot pretend to be it, as its browser sends both Host and Referer

@@ -52,7 +52,7 @@ class _Form:
     def callbacks(self) -> Any:
         """The parser's callbacks; it passes data as a buffer, a start and an end."""
         return {
-            "on_part_begin": self._begin,
+            "on_part_begin": self._start,
             "on_header_field": self._taking(self._take_header),
             "on_header_value": self._taking(self._take_header_value),
             "on_headers_finished": self._take_name,
@@ -65,7 +65,7 @@ class _Form:
     def _taking(take: Callable[[bytes], None]) -> Callable[[bytes, int, int], None]:
         return lambda data, start, end: take(data[start:end])
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self._parts += 1
         if self._parts > MAX_FIELDS:
             raise BadRequest({"form": f"form should be at most {MAX_FIELDS} fields"})

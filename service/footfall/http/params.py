@@ -51,12 +51,12 @@ class RawRequest(NamedTuple):
     headers, in lower case; by name the variable parts of its path; and this service's address as
     its sender sees it.
 
-    `dialect` is the API variant of the response (table/dialects.py), of which nothing is known
+    `variant` is the API variant of the response (table/variants.py), of which nothing is known
     here.
     """
 
     query: Values
-    dialect: Any
+    variant: Any
     body: Any = MappingProxyType({})
     id: str = ""
     headers: Mapping[bytes, bytes] = MappingProxyType({})

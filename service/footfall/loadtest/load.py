@@ -23,7 +23,7 @@ from ..plurals import number_of
 from .exchange import Address, Connection, Response, reason
 from .ledger import Ledger
 from .target import counts_in
-from .workload import Request
+from .workload import LoadRequest
 
 # How often a loop checks if it should stop.
 TICK_SECONDS = 0.1
@@ -78,7 +78,7 @@ class Outages:
         self._waiting = 0
         self._quiet_since = math.inf
 
-    def began(self, now: float) -> None:
+    def started(self, now: float) -> None:
         self._waiting += 1
         self._quiet_since = min(self._quiet_since, now)
 
@@ -142,7 +142,7 @@ class Load:
     def __init__(
         self,
         row: Row,
-        requests: Iterator[Request],
+        requests: Iterator[LoadRequest],
         address: Address,
         ledger: Ledger,
         *,
@@ -223,9 +223,9 @@ class Load:
                 return now
         return 0.0 if self._is_stopped or now >= end else due
 
-    async def _ask(self, connection: Connection, request: Request, due: float) -> bool:
+    async def _ask(self, connection: Connection, request: LoadRequest, due: float) -> bool:
         """Send one request, and note its outcome; True on success."""
-        self._outages.began(time.perf_counter())
+        self._outages.started(time.perf_counter())
         is_good = False
         if await self._is_open(connection):
             path, floor = request.path, 0
@@ -266,7 +266,7 @@ class Load:
             return response
         return None
 
-    def _enter(self, request: Request, response: Response | None, floor: int) -> bool:
+    def _enter(self, request: LoadRequest, response: Response | None, floor: int) -> bool:
         row, ledger, path = self.row, self._ledger, request.path
         is_accepted = bool(response and response.is_accepted)
         if response and is_accepted and path:

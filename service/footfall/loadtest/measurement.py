@@ -17,9 +17,9 @@ from .interrupt import until_interrupted
 from .ledger import Ledger
 from .load import Load, Row
 from .target import CannotMeasure, Target
-from .workload import Request, Workload
+from .workload import LoadRequest, Workload
 
-Draw = Callable[[Workload], Iterator[Request]]
+Draw = Callable[[Workload], Iterator[LoadRequest]]
 
 BENCH_ROWS: tuple[tuple[str, Draw], ...] = (
     ("read one count", Workload.reads),

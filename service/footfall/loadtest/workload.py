@@ -16,7 +16,7 @@ INCREMENT_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LoadRequest:
     """`path` is the one path that it counts or reads, whose response the ledger checks; or ""."""
 
     message: bytes
@@ -37,28 +37,28 @@ class Workload:
     def __init__(self, target: Target, paths: Sequence[str], article: str | None = None) -> None:
         self._target = target
         self._paths = paths
-        self._views = [Request(target.view(path), path, is_increment=True) for path in paths]
-        self._reads = [Request(target.read([path]), path) for path in paths]
-        self._page = Request(target.page(article or paths[0]))
+        self._views = [LoadRequest(target.view(path), path, is_increment=True) for path in paths]
+        self._reads = [LoadRequest(target.read([path]), path) for path in paths]
+        self._page = LoadRequest(target.page(article or paths[0]))
 
-    def reads(self) -> Iterator[Request]:
+    def reads(self) -> Iterator[LoadRequest]:
         """The count of one path."""
         return map(self._reads.__getitem__, self._ranks("reads"))
 
-    def views(self) -> Iterator[Request]:
+    def views(self) -> Iterator[LoadRequest]:
         return map(self._views.__getitem__, self._ranks("views"))
 
-    def lists(self) -> Iterator[Request]:
+    def lists(self) -> Iterator[LoadRequest]:
         """The counts of fifty paths, as a list of articles shows them."""
         random = Random("lists")
         lists = [random.sample(self._paths, PATHS_A_READ) for _ in range(LISTS)]
-        return cycle([Request(self._target.read(paths)) for paths in lists])
+        return cycle([LoadRequest(self._target.read(paths)) for paths in lists])
 
-    def pages(self) -> Iterator[Request]:
+    def pages(self) -> Iterator[LoadRequest]:
         """The first page of comments."""
         return cycle([self._page])
 
-    def site(self) -> Iterator[Request]:
+    def site(self) -> Iterator[LoadRequest]:
         """A visit reads its article's count and raises it; every tenth also reads the comments."""
         random = Random("site")
         for rank in self._ranks("visits"):
@@ -68,7 +68,7 @@ class Workload:
             else:
                 yield self._page
 
-    def checks(self) -> Iterator[Request]:
+    def checks(self) -> Iterator[LoadRequest]:
         """Increments and reads of all paths alike."""
         random = Random("checks")
         while True:

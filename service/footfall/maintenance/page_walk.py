@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from ..comments.store.comments import Step
+from ..comments.store.comments import WalkStep
 from ..comments.store.status import status_of
 from ..ids import digest
 from .archive import LINE_BYTES, MAX_LINE_BYTES, Line, check_row, count_of
@@ -71,11 +71,11 @@ class Walk:
                 yield {**line, "comments": part, "end": False}
             yield {**line, "comments": last, "fingerprints": published, "end": is_end}
 
-    async def _step(self) -> Step:
+    async def _step(self) -> WalkStep:
         copy = self._data.comments.copy
         return await copy(self._page, *self._cursors, WALK_STEP_COMMENTS, self._wanted)
 
-    def _is_there(self, step: Step) -> bool:
+    def _is_there(self, step: WalkStep) -> bool:
         if not step.path and not step.comments:
             # The page does not exist, although the totals have it.
             return False
@@ -85,7 +85,7 @@ class Walk:
         self._version, self._server = step.version, step.server
         return True
 
-    def _follow(self, step: Step) -> None:
+    def _follow(self, step: WalkStep) -> None:
         self._cursors = step.cursor, step.echo
         self._has_moved |= step.version != self._version
         if step.server != self._server:
@@ -127,7 +127,7 @@ def _parts(rows: list[list[Any]]) -> Iterator[list[list[Any]]]:
 
 
 def _rows(
-    page: str, step: Step, deleted: set[str], complain: Complain
+    page: str, step: WalkStep, deleted: set[str], complain: Complain
 ) -> Iterator[tuple[list[Any], Above]]:
     """The comments of a step; `deleted` gets those that are left out, as they are removed soon."""
     for comment in step.comments:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..comments.noun import Comments
 from ..comments.store import codec
 from ..comments.store.bodies import Bodies, Replacement
-from ..comments.store.comments import Step
+from ..comments.store.comments import WalkStep
 from ..ids import digest
 from ..model import Comment, OnProgress, StoredComment
 from .backup import Pages
@@ -74,7 +74,7 @@ async def rerender(
     return tally
 
 
-async def _length(bodies: Bodies, page: str, step: Step) -> int:
+async def _length(bodies: Bodies, page: str, step: WalkStep) -> int:
     """The number of a page's comments; Redis is queried only if the first step was not all of
     it."""
     if not step.cursor:
@@ -86,7 +86,7 @@ async def _take(
     comments: Comments,
     bodies: Bodies,
     page: str,
-    step: Step,
+    step: WalkStep,
     what: What,
     tally: Tally,
     complain: Callable[[str], None],

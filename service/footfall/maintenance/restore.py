@@ -70,17 +70,17 @@ async def restore(
     rows = lines(file, lambda share: on_progress("restoring", share))
     header = next(rows)
     mark = f"{header['id'][:32]} {token_hex(8)}"
-    await _begin(data.redis, data.keys, mark, replaces=replaces)
+    await _start(data.redis, data.keys, mark, replaces=replaces)
     await reopen()
-    begun, totals = await _write(data, rows, strays, mark)
+    started, totals = await _write(data, rows, strays, mark)
     on_progress("indexes", 1)
     comments, pages = await _index(data)
     counters = (await data.numbers.recount(mends=True)).number
     await data.views_ever.restore()
     there = Totals(counters, pages, comments, totals["accounts"])
-    if (counters, pages) != (begun, totals["pages"]):
+    if (counters, pages) != (started, totals["pages"]):
         raise NotEmpty(
-            f"restored {number_of(begun, 'counter')} and {number_of(totals['pages'], 'page')}, "
+            f"restored {number_of(started, 'counter')} and {number_of(totals['pages'], 'page')}, "
             f"and now there is something else: {there}; somebody else is writing: stop "
             "the services and restore once more"
         )
@@ -92,17 +92,17 @@ async def _write(
     data: DataSet, rows: Iterator[Any], strays: set[str], mark: str
 ) -> tuple[int, Any]:
     """How many counters were started, and the totals that the file ends with."""
-    batch, begun = _Batch(data.redis, data.keys), 0
+    batch, started = _Batch(data.redis, data.keys), 0
     for line in rows:
         if line.get("moved"):
-            begun += await batch.write(mark)
+            started += await batch.write(mark)
             batch = _Batch(data.redis, data.keys)
             await _take_out(data, line)
         batch.add(without(line, strays))
         if batch.is_full or "totals" in line:
-            begun += await batch.write(mark)
+            started += await batch.write(mark)
             batch = _Batch(data.redis, data.keys)
-    return begun, line["totals"]
+    return started, line["totals"]
 
 
 class Contents(NamedTuple):
@@ -131,7 +131,7 @@ def without(line: Line, strays: set[str]) -> Line:
     return {**line, "comments": [row for row in line["comments"] if row[0] + page not in strays]}
 
 
-async def _begin(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -> None:
+async def _start(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -> None:
     """Mark the data set as being restored, and remove existing data."""
     key = keys.site("format")
     (is_marked,) = await redis.change(("HEXISTS", key, "restoring"))

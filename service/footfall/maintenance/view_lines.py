@@ -207,10 +207,10 @@ def _month(field: str) -> str:
 
 def _left_ms(month: str) -> int:
     now_ms = datetime.now(UTC).timestamp() * 1000
-    return int(KEPT_MS - (now_ms - _begun_ms(month)))
+    return int(KEPT_MS - (now_ms - _started_ms(month)))
 
 
-def _begun_ms(month: str) -> float:
+def _started_ms(month: str) -> float:
     return datetime(int(month[:4]), int(month[4:]), 1, tzinfo=UTC).timestamp() * 1000
 
 

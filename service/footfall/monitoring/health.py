@@ -84,9 +84,9 @@ class Health:
 
     async def _trouble(self) -> tuple[str, float]:
         """Why no request can be answered, and in how many milliseconds Redis replied."""
-        began = time.perf_counter()
+        started = time.perf_counter()
         trouble = await self._site.process.safety.trouble()
-        return trouble, round((time.perf_counter() - began) * 1000, 3)
+        return trouble, round((time.perf_counter() - started) * 1000, 3)
 
     async def _vacancy(self) -> list[str]:
         """A warning if there is no administrator, unless Redis does not reply in time."""

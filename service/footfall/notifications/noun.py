@@ -11,6 +11,6 @@ from .store.outbox import Outbox
 class Notifications:
     outbox: Outbox
     recipients: Recipients
-    # Tests all channels (notifications/rules/notification_test.py), with an address for a reader's
+    # Tests all channels (notifications/rules/trial.py), with an address for a reader's
     # email: the error of each channel by name, "" for none.
     try_out: Callable[[str], Awaitable[dict[str, str]]]

@@ -12,7 +12,7 @@ from typing import Literal
 from .letter import Letter, Link
 from .mail import address_of
 from .mail_words import Words, language_of
-from .notification import Failed
+from .notification import NotDelivered
 
 # A longer name could carry a message.
 MAX_NAME_CHARACTERS = 40
@@ -36,14 +36,14 @@ class AccountMail:
 def message_of(
     mail: AccountMail, *, server_url: str, site_name: str, site_url: str
 ) -> EmailMessage:
-    """Raises Failed for a malformed address."""
+    """Raises NotDelivered for a malformed address."""
     words = Words(language_of(mail.language))
     values = {"site": site_name, "nick": plain(mail.nick)}
     message, home = EmailMessage(), site_url or server_url
     try:
         message["To"] = address_of(mail.to)
     except ValueError as error:
-        raise Failed(str(error), is_final=True) from None
+        raise NotDelivered(str(error), is_final=True) from None
     link = mail.link and with_language(f"{server_url}{mail.link}", words.language)
     foot = words.say("account.foot", **values)
     Letter(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .notification import Failed
+from .notification import NotDelivered
 
 if TYPE_CHECKING:
     import httpx2
@@ -17,7 +17,7 @@ AGAIN = (408, 425, 429)
 
 
 async def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
-    """The answer's headers and text, if its status is in the 200s. Raises Failed.
+    """The answer's headers and text, if its status is in the 200s. Raises NotDelivered.
 
     Redirects are not followed: an operator's address is used as it is.
     """
@@ -31,11 +31,11 @@ async def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[Mappi
         ):
             text = await _text(answer)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise Failed(f"{type(error).__name__}: {error}") from None
+        raise NotDelivered(f"{type(error).__name__}: {error}") from None
     if not answer.is_success:
         status = answer.status_code
         is_final = 300 <= status < 500 and status not in AGAIN
-        raise Failed(f"status {status}: {text[:MAX_SAID_CHARACTERS]}", is_final=is_final)
+        raise NotDelivered(f"status {status}: {text[:MAX_SAID_CHARACTERS]}", is_final=is_final)
     return answer.headers, text
 
 

@@ -24,7 +24,7 @@ from .comment_letters import (
 )
 from .letter import Letter
 from .mail_words import Words
-from .notification import OWNER_MAIL, READER_MAIL, Dropped, Failed, Gathered, Notification
+from .notification import OWNER_MAIL, READER_MAIL, Dropped, Gathered, NotDelivered, Notification
 from .templates import Fill
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Smtp:
 
     async def send(self, message: EmailMessage, key: str, thread: str = "") -> str:
         """Returns the server's words; the `key` is the same for each attempt, and `thread` for all
-        emails about a thread. Raises Failed."""
+        emails about a thread. Raises NotDelivered."""
         # The same for each attempt, so that email programs show an email that came twice only once.
         message["Message-ID"] = f"<{key.replace(' ', '.')}@{self.sender.domain}>"
         if thread:
@@ -111,13 +111,13 @@ class Smtp:
         return said
 
     async def greet(self) -> None:
-        """Connect and log in, and send nothing. Raises Failed."""
+        """Connect and log in, and send nothing. Raises NotDelivered."""
         async with self._logged_in():
             pass
 
     @asynccontextmanager
     async def _logged_in(self) -> "AsyncIterator[aiosmtplib.SMTP]":
-        """A connection; what goes wrong with it, then or later, is Failed."""
+        """A connection; what goes wrong with it, then or later, is NotDelivered."""
         import aiosmtplib  # loaded by the first email
 
         place = self.place
@@ -141,16 +141,16 @@ class Smtp:
                 await client.quit(timeout=QUIT_SECONDS)
         except aiosmtplib.SMTPRecipientsRefused as error:
             first = error.recipients[0]
-            raise Failed(
+            raise NotDelivered(
                 f"{first.code} {first.message}", is_final=first.code not in TEMPORARY
             ) from None
         except aiosmtplib.SMTPResponseException as error:
             # The operator can correct a wrong login or sender, so the email is retried.
             is_about_it = isinstance(error, aiosmtplib.SMTPDataError) or error.code == TOO_LARGE
             is_final = is_about_it and error.code not in TEMPORARY
-            raise Failed(f"{error.code} {error.message}", is_final=is_final) from None
+            raise NotDelivered(f"{error.code} {error.message}", is_final=is_final) from None
         except (aiosmtplib.SMTPException, OSError) as error:
-            raise Failed(f"{type(error).__name__}: {error}") from None
+            raise NotDelivered(f"{type(error).__name__}: {error}") from None
         finally:
             client.close()
 
@@ -211,7 +211,7 @@ class Composer:
     async def message(
         self, to: Sequence[str], notification: Notification, letter: Callable[[], Letter]
     ) -> EmailMessage:
-        """Raises Failed for a malformed address, or for a template that cannot be filled in."""
+        """Raises NotDelivered for a malformed address or a template that cannot be filled in."""
         return await self.behind(partial(self._message, to, notification, letter))
 
     def _message(
@@ -223,7 +223,7 @@ class Composer:
             subject = self.subject(notification) if self.subject else ""
             body = self.body(notification) if self.body else ""
         except ValueError as error:
-            raise Failed(str(error), is_final=True) from None
+            raise NotDelivered(str(error), is_final=True) from None
         letter().fill(message, subject=subject, body=body)
         return message
 
@@ -287,7 +287,7 @@ class OwnerMail:
         await self._smtp.send(message, notification.key, _thread_of(notification.about))
 
     async def send_digest(self, news: News, key: str) -> None:
-        """Raises Failed."""
+        """Raises NotDelivered."""
         message = EmailMessage(MAIL)
         message["To"] = [address_of(text) for text in self._to]
         digest_letter(self._composer.words, news).fill(message)

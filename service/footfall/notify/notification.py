@@ -11,7 +11,7 @@ from ..render.page_address import page_address
 READER_MAIL, OWNER_MAIL = "mail-reader", "mail-owner"
 
 
-class Failed(Exception):
+class NotDelivered(Exception):
     """The delivery failed; the text is the other side's answer.
 
     With `is_final` it would always fail, so it is not retried.
@@ -22,11 +22,11 @@ class Failed(Exception):
         self.is_final = is_final
 
 
-class Gathered(Failed):
+class Gathered(NotDelivered):
     """Nothing was sent: it follows later, together with others."""
 
 
-class Dropped(Failed):
+class Dropped(NotDelivered):
     """Nothing was sent, and nothing will be: its recipient wants none, or has had enough."""
 
 
@@ -89,7 +89,7 @@ class Channel(Protocol):
     def wants(self, notification: Notification) -> bool: ...
 
     async def send(self, notification: Notification) -> None:
-        """Raises Failed."""
+        """Raises NotDelivered."""
 
 
 def letter_html(comment: Comment, site_url: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from .notification import Failed, Notification
+from .notification import NotDelivered, Notification
 
 # How much of a comment a message has: services cut off longer messages, at different lengths.
 MAX_CHARACTERS = 1000
@@ -54,7 +54,7 @@ class Push:
                     process.kill()
                     await process.communicate()
         if process.returncode:
-            raise Failed(said.decode(errors="replace").strip() or "it was rejected")
+            raise NotDelivered(said.decode(errors="replace").strip() or "it was rejected")
 
 
 def message_of(notification: Notification) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from .client import MAX_SAID_CHARACTERS, post
-from .notification import Failed, Notification
+from .notification import NotDelivered, Notification
 from .push import message_of
 
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -33,4 +33,4 @@ class Qmsg:
         except (orjson.JSONDecodeError, LookupError, TypeError):
             is_taken = False
         if not is_taken:
-            raise Failed(f"it was rejected: {answer[:MAX_SAID_CHARACTERS]}")
+            raise NotDelivered(f"it was rejected: {answer[:MAX_SAID_CHARACTERS]}")

@@ -17,13 +17,13 @@ from urllib.parse import urlencode
 import orjson
 
 from .client import MAX_SAID_CHARACTERS, post
-from .notification import Failed, Notification
+from .notification import NotDelivered, Notification
 from .webhook import Webhook, record_of
 
 log = logging.getLogger(__name__)
 
 # Calls of a plugin that have not ended.
-MAX_JUDGING = 4
+MAX_RUNNING = 4
 # The answers that a spam filter may give.
 SPAM, HAM = "spam", "ham"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -33,7 +33,7 @@ class SpamChecker(Protocol):
     name: str
 
     async def is_spam(self, notification: Notification) -> bool:
-        """Raises Failed."""
+        """Raises NotDelivered."""
 
 
 class Akismet:
@@ -52,14 +52,14 @@ class Akismet:
         if code := headers.get("x-akismet-alert-code"):
             # As when its limit is used up: then it lets everything through.
             said = headers.get("x-akismet-alert-msg", "")[:MAX_SAID_CHARACTERS]
-            raise Failed(f"alert {code} {said}".strip())
+            raise NotDelivered(f"alert {code} {said}".strip())
         if answer.strip() != "false":
             said = headers.get("x-akismet-debug-help") or answer[:100]
-            raise Failed(f"neither true nor false: {said}")
+            raise NotDelivered(f"neither true nor false: {said}")
         return False
 
     async def fault(self, site_url: str) -> str:
-        """Why it would not check comments; "" if it takes the key. Raises Failed."""
+        """Why it would not check comments; "" if it takes the key. Raises NotDelivered."""
         form = urlencode({"api_key": self._key, "blog": site_url})
         headers, answer = await post(f"{self._url}/1.1/verify-key", form.encode(), FORM)
         if answer.strip() == "valid":
@@ -124,7 +124,7 @@ class PluginJudge:
 
     It runs in a thread of its own, and a coroutine in that thread's own event loop: somebody else's
     code may wait, or compute, for as long as it likes. A thread cannot be ended, so there are
-    MAX_JUDGING at most.
+    MAX_RUNNING at most.
     """
 
     name = "plugin"
@@ -133,7 +133,7 @@ class PluginJudge:
         """`place` is module:function, and `seconds` how long it may take. Raises ValueError."""
         self._place = place
         self._seconds = seconds
-        self._judging = 0
+        self._running = 0
         try:
             self._function: Callable[[Mapping[str, Any]], object] = EntryPoint(
                 "judge", place, "footfall.judges"
@@ -144,17 +144,19 @@ class PluginJudge:
             raise ValueError(f"{place!r} is not a function")
 
     async def is_spam(self, notification: Notification) -> bool:
-        if self._judging >= MAX_JUDGING:
-            raise Failed(f"{self._judging} calls of JUDGE_PLUGIN {self._place} have not ended")
+        if self._running >= MAX_RUNNING:
+            raise NotDelivered(
+                f"{self._running} calls of JUDGE_PLUGIN {self._place} have not ended"
+            )
         loop, record = asyncio.get_running_loop(), record_of(notification)
         answered: asyncio.Future[object] = loop.create_future()
 
         def deliver(answer: object) -> None:
-            self._judging -= 1
+            self._running -= 1
             if not answered.done():
                 answered.set_result(answer)
 
-        def judge() -> None:
+        def check() -> None:
             answer: object = None
             try:
                 answer = self._function(record)
@@ -167,14 +169,14 @@ class PluginJudge:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(deliver, answer)
 
-        self._judging += 1
+        self._running += 1
         # It keeps no process from ending.
-        Thread(target=judge, name="judge", daemon=True).start()
+        Thread(target=check, name="judge", daemon=True).start()
         try:
             async with asyncio.timeout(self._seconds):
                 return _verdict(await answered)
         except TimeoutError:
-            raise Failed(
+            raise NotDelivered(
                 f"JUDGE_PLUGIN {self._place} has not answered within {self._seconds:g} seconds "
                 "(JUDGE_SECONDS)"
             ) from None
@@ -185,7 +187,7 @@ async def _awaited(answer: Awaitable[object]) -> object:
 
 
 def _verdict(answer: object) -> bool:
-    """Raises Failed."""
+    """Raises NotDelivered."""
     if answer not in (SPAM, HAM):
-        raise Failed(f"a verdict is {SPAM} or {HAM}, and not {answer!r}")
+        raise NotDelivered(f"a verdict is {SPAM} or {HAM}, and not {answer!r}")
     return answer == SPAM

@@ -39,7 +39,7 @@ class Webhook:
         await self.ask(notification)
 
     async def ask(self, notification: Notification) -> str:
-        """The other side's answer. Raises Failed."""
+        """The other side's answer. Raises NotDelivered."""
         body = orjson.dumps({"type": self._type, "data": _data(notification)})
         stamp = str(int(self._clock()))
         headers = {

@@ -143,7 +143,7 @@ class Log:
     before: str
 
 
-def _judge_entry(before: str, context: ParseContext) -> str:
+def _check_entry(before: str, context: ParseContext) -> str:
     at, _, number = before.partition("-")
     is_id = at.isdecimal() and number.isdecimal() and before.isascii()
     return "" if is_id else "before need the id of an entry"
@@ -153,7 +153,7 @@ LOG = copied(
     Log,
     (
         Integer("pageSize", "How many entries", 50, MAX_PAGE_SIZE),
-        Text("before", "The entry before which to continue", MAX_ID, check=_judge_entry),
+        Text("before", "The entry before which to continue", MAX_ID, check=_check_entry),
     ),
     source="query",
 )
@@ -228,9 +228,9 @@ STATE_ANSWER = AnswerSchema(
 @of_site("state_read", "GET", "/state", NO_FIELDS, ADMINISTRATOR, STATE_ANSWER)
 async def state(site: Site, parsed: None, caller: Caller) -> JsonObject:
     """How the service is, and Redis; numbers are since the start, and of all workers."""
-    began = time.perf_counter()
+    started = time.perf_counter()
     trouble = await site.process.safety.trouble()
-    took_ms = round((time.perf_counter() - began) * 1000, 3)
+    took_ms = round((time.perf_counter() - started) * 1000, 3)
     problems = [problem.text for problem in site.process.safety.problems.values()]
     if trouble and trouble not in problems:
         problems.insert(0, trouble)

@@ -12,7 +12,6 @@ from ..model import Caller
 from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.dialects import Dialect
 from ..table.fields import Fields, FieldValues, Integer, Text, copied
 from ..table.prefixes import UI
 from ..table.rows import Declared
@@ -27,6 +26,7 @@ from ..table.schemas import (
     object_of,
     or_null,
 )
+from ..table.variants import Variant
 from ..table.who import MODERATOR
 
 operation = Declared[Comments]("comments", UI)
@@ -40,11 +40,11 @@ def _mark(after: str, context: ParseContext) -> str:
 class Part:
     size: int
     after: str
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Part":
-        return cls(values["pageSize"], values["after"], request.dialect)
+        return cls(values["pageSize"], values["after"], request.variant)
 
 
 PART = Fields(
@@ -71,7 +71,7 @@ BIN_ANSWER = AnswerSchema(
 @operation("bin_read", "GET", "/queue/bin", PART, MODERATOR, BIN_ANSWER)
 async def list_(comments: Comments, parsed: Part, caller: Caller) -> JsonObject:
     part = await domain.part(comments, caller.viewer, size=parsed.size, after=parsed.after)
-    view = View(caller.viewer, comments.display, parsed.dialect.date)
+    view = View(caller.viewer, comments.display, parsed.variant.date)
     shown = view.elsewhere([row.stored for row in part.rows], part.live)
     rows = [
         {

@@ -64,7 +64,7 @@ class Bulk:
         return cls(Order(cast(Standing, values["do"])), targets, action_of(request))
 
 
-def _judge_ids(ids: object) -> None:
+def _check_ids(ids: object) -> None:
     is_list = isinstance(ids, list) and all(isinstance(id, str) and len(id) <= MAX_ID for id in ids)
     if not (is_list and 0 < len(cast(list[str], ids)) <= MAX_TARGETS):
         raise BadRequest({"ids": f"ids need a list of 1 to {MAX_TARGETS} ids of comments"})
@@ -94,7 +94,7 @@ BULK = Shapes(
     (
         Fields(
             Bulk.of,
-            (_DO, Texts("ids", "Comments", MAX_TARGETS, MAX_ID, _judge_ids), _SEEN, STATUS, ACTION),
+            (_DO, Texts("ids", "Comments", MAX_TARGETS, MAX_ID, _check_ids), _SEEN, STATUS, ACTION),
             who=MODERATOR,
             when=lambda request: request.fields.get("ids") is not None,
         ),
@@ -124,7 +124,7 @@ BULK_ACTION_ANSWER = AnswerSchema(object_of(**_ACTION))
 @operation("queue_bulk", "POST", "/queue/bulk", BULK, MODERATOR, BULK_ACTION_ANSWER)
 async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> JsonObject:
     """Raises BadRequest, TooManyAtOnce, Busy."""
-    action = await actions.begin(comments, parsed.order, parsed.targets, caller, name=parsed.action)
+    action = await actions.start(comments, parsed.order, parsed.targets, caller, name=parsed.action)
     return _answer(action)
 
 
@@ -142,7 +142,7 @@ async def look(comments: Comments, name: str, caller: Caller) -> JsonObject:
 @operation("queue_bulk_undo", "PUT", "/queue/bulk", UNDO, MODERATOR, BULK_ACTION_ANSWER)
 async def undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyAtOnce, Busy."""
-    return _answer(await actions.begin_undo(comments, name, caller))
+    return _answer(await actions.start_undo(comments, name, caller))
 
 
 RECENT_ACTIONS_ANSWER = AnswerSchema(

@@ -39,7 +39,7 @@ NOTICES = {"approved": "demo.published", "waiting": "demo.heldPlain", "spam": "d
 OF_THE_PAGE = (b"if-none-match", b"origin", b"referer", b"content-type", b"content-length")
 
 
-class Request(NamedTuple):
+class DemoView(NamedTuple):
     """For the page: in which language, and with which query."""
 
     words: PageWords
@@ -76,7 +76,7 @@ class Demo:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         query = query_of(scope)
-        request = Request(words_of(query, headers_of(scope["headers"]), self._zone), query)
+        request = DemoView(words_of(query, headers_of(scope["headers"]), self._zone), query)
         if scope["method"] != "POST":
             notice = NOTICES.get(query.get("stored", ""), "")
             said = {"notice": request.words.say(notice) if notice else ""}
@@ -93,7 +93,7 @@ class Demo:
         self,
         scope: Scope,
         send: Send,
-        request: Request,
+        request: DemoView,
         said: Mapping[str, object],
         *,
         status: int = 200,
@@ -154,7 +154,7 @@ def _refusal(answer: Any) -> str:
     return ", ".join(message.values()) if isinstance(message, dict) else message
 
 
-def _filled(values: Mapping[str, object], answer: Any, request: Request) -> bytes:
+def _filled(values: Mapping[str, object], answer: Any, request: DemoView) -> bytes:
     """In a thread, since the first one loads Jinja for a tenth of a second."""
     from ..render.owner_page import filled
 

@@ -20,12 +20,12 @@ from ..http.envelope import NO_ENVELOPE
 from ..http.response import JSON_TYPE
 from ..site import Site
 from ..table.context import ParseContext
-from ..table.dialects import Dialect, Refusals
 from ..table.fields import Field, Fields, ListOf, Paths, Words
 from ..table.operations import Operations
 from ..table.prefixes import UI, Prefix
 from ..table.rows import Row, asking
 from ..table.schemas import SCHEMAS, media_of
+from ..table.variants import Refusals, Variant
 from ..table.who import ANYBODY, COMMENTER
 from .files import TYPES, Page, send_file
 
@@ -131,7 +131,7 @@ def _operation(
     """Of the rows of one method; with several, the query's `type` selects one."""
     whos = [who for row in rows for who in asking(row)]
     parts = [*prefix.path.split("/"), rows[0].route, "id" if with_id else ""]
-    dialect = (with_id and prefix.longer) or prefix.dialect
+    variant = (with_id and prefix.longer) or prefix.variant
     tokens: list[Schema] = [{"page": []} if prefix is UI else {"token": []}]
     operation: Schema = {
         "operationId": "_".join(filter(None, parts)),
@@ -140,7 +140,7 @@ def _operation(
         "x-who": "; or ".join(dict.fromkeys(who.name for who in whos)),
         "security": [{}, *tokens] if {ANYBODY, COMMENTER}.intersection(whos) else tokens,
         "parameters": [*_parameters(context, prefix, rows, with_id=with_id)],
-        "responses": _responses(rows, dialect),
+        "responses": _responses(rows, variant),
     }
     if rows[0].is_upload:
         schema = {"type": "string", "format": "binary"}
@@ -239,19 +239,19 @@ def _any(schemas: Sequence[Mapping[str, Any]]) -> Schema:
     return {**different[0]} if len(different) == 1 else {"anyOf": different}
 
 
-def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
-    responses: Schema = {f"{rows[0].answer.status}": _good(rows, dialect)}
+def _responses(rows: Sequence[Row], variant: Variant) -> Schema:
+    responses: Schema = {f"{rows[0].answer.status}": _good(rows, variant)}
     if any(row.answer.is_redirect for row in rows):
         header = {"location": {"schema": {"type": "string"}}}
         responses["302"] = {"description": "The next address of the browser", "headers": header}
     if any(row.method == "GET" and not row.is_unsafe for row in rows):
         responses["304"] = {"description": "The client has this answer already (If-None-Match)"}
-    for status, name in _names(dialect.refusals):
+    for status, name in _names(variant.refusals):
         responses[str(status)] = {"$ref": f"#/components/responses/{name}"}
     return responses
 
 
-def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
+def _good(rows: Sequence[Row], variant: Variant) -> Schema:
     """The response, or an error that also has status 200."""
     if rows[0].answer.has_lines:
         meaning = "Lines of JSON: steps, and at last the report or a refusal"
@@ -259,17 +259,17 @@ def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
     by_media: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         if not row.answer.is_redirect:
-            by_media[row.answer.media].append(_answer(row, dialect))
+            by_media[row.answer.media].append(_answer(row, variant))
         for other in row.answer.others:
             by_media[media_of(other)].append({"type": "string"})
-    if refusal := dialect.refusals.described.get(200):
+    if refusal := variant.refusals.described.get(200):
         by_media[refusal.media].append(refusal.data)
     content = {media: {"schema": _any(schemas)} for media, schemas in by_media.items()}
     return {"description": "The answer, or a refusal", "content": content}
 
 
-def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
-    answer, envelope = row.answer, row.envelope(dialect)
+def _answer(row: Row, variant: Variant) -> Mapping[str, Any]:
+    answer, envelope = row.answer, row.envelope(variant)
     if envelope is NO_ENVELOPE and answer.bare is not None:
         return answer.bare
     # Anything but JSON has no envelope.
@@ -277,9 +277,9 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
 
 
 def _refusals(operations: Operations) -> Iterator[tuple[str, Schema]]:
-    """By name, all error formats of the dialects."""
+    """By name, all error formats of the variants."""
     for prefix in operations:
-        refusals = prefix.dialect.refusals
+        refusals = prefix.variant.refusals
         for status, name in _names(refusals):
             body = refusals.described[status]
             content = {body.media: {"schema": body.data}}

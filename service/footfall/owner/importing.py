@@ -21,11 +21,11 @@ from ..http.response import Response, failed
 from ..model import Caller
 from ..site import Site
 from ..table.context import ParseContext
-from ..table.dialects import Dialect
 from ..table.fields import Choice, Fields, FieldValues
 from ..table.prefixes import UI
 from ..table.rows import Declared
 from ..table.schemas import AnswerSchema
+from ..table.variants import Variant
 from ..table.who import ADMINISTRATOR
 
 operation = Declared[Site]("", UI)
@@ -40,14 +40,14 @@ class Upload:
     body: AsyncGenerator[bytes]
     way: str
     is_dry: bool
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Upload":
-        return cls(request.body, values["counters"], values["dry"] == "true", request.dialect)
+        return cls(request.body, values["counters"], values["dry"] == "true", request.variant)
 
 
-def _judge_size(request: RawRequest) -> None:
+def _check_size(request: RawRequest) -> None:
     announced = request.headers.get(b"content-length", b"0")[:20]
     if announced.isdigit() and int(announced) > MAX_FILE_BYTES:
         raise BadRequest(TOO_LARGE)
@@ -60,7 +60,7 @@ UPLOAD = Fields(
         Choice("dry", "Whether nothing is stored", "true", ("true", "false")),
     ),
     source="query",
-    before=_judge_size,
+    before=_check_size,
 )
 
 
@@ -91,7 +91,7 @@ async def _keep(body: AsyncGenerator[bytes], file: IO[bytes]) -> None:
 async def _lines(
     site: Site, parsed: Upload, path: Path, kept: ExitStack, language: str
 ) -> AsyncGenerator[bytes]:
-    envelope, refuse = parsed.dialect.envelope, parsed.dialect.refusals.answer
+    envelope, refuse = parsed.variant.envelope, parsed.variant.refusals.answer
     with kept:
         steps = site.data.importer().file(site.comments, path, parsed.way, is_dry=parsed.is_dry)
         try:

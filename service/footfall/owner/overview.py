@@ -57,7 +57,7 @@ class NewestComments(NamedTuple):
     live: Lookups
 
 
-class Failed(NamedTuple):
+class FailedNotifications(NamedTuple):
     """How many notifications failed, and the newest of them."""
 
     number: int
@@ -76,7 +76,7 @@ class Overview:
     sources: Sequence[Source] | None
     held: Held | None
     newest: NewestComments | None
-    failed: Failed | None
+    failed: FailedNotifications | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,9 @@ async def _ranked(statistics: Reports, by: str, days: int) -> list[RankedPage]:
 async def _held(site: Site) -> Held:
     statistics = site.statistics.reports
     yesterday = date_of(statistics.days_before(statistics.today(), 1))
-    began = datetime.combine(yesterday, time(), statistics.calendar.zone)
+    started = datetime.combine(yesterday, time(), statistics.calendar.zone)
     held, spam = await asyncio.gather(
-        site.comments.index.held(), site.comments.index.spam_since(int(began.timestamp() * 1000))
+        site.comments.index.held(), site.comments.index.spam_since(int(started.timestamp() * 1000))
     )
     return Held(held[0], spam)
 
@@ -165,11 +165,11 @@ async def _newest(comments: Comments) -> NewestComments:
     return NewestComments(shown, live)
 
 
-async def _failed(notifications: Notifications) -> Failed:
+async def _failed(notifications: Notifications) -> FailedNotifications:
     depth, newest = await asyncio.gather(
         notifications.outbox.depth(), notifications.outbox.undelivered(FAILED_ENTRIES)
     )
-    return Failed(depth.undelivered, newest)
+    return FailedNotifications(depth.undelivered, newest)
 
 
 async def _sources(statistics: Reports, days: int, last: int) -> Sequence[Source]:

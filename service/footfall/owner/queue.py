@@ -18,11 +18,11 @@ from ..model import STATUSES, Caller, Status
 from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.dialects import Dialect
 from ..table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ..table.prefixes import UI
 from ..table.rows import Declared
 from ..table.schemas import A_COMMENT, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
+from ..table.variants import Variant
 from ..table.who import MODERATOR, READER
 
 operation = Declared[Comments]("comments", UI)
@@ -32,7 +32,7 @@ MAX_NAMED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class List:
+class QueueListing:
     """The next `size` comments after the one with the id `after`; or those with these `ids`."""
 
     wanted: Wanted
@@ -40,10 +40,10 @@ class List:
     size: int
     after: str
     ids: tuple[str, ...]
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "QueueListing":
         ids = tuple(values["ids"].split(",")) if values.get("ids") else ()
         return cls(
             Wanted(statuses_of(values.get("status", "")), values.get("keyword", "")),
@@ -51,7 +51,7 @@ class List:
             values.get("pageSize", MAX_NAMED),
             values.get("after", ""),
             ids,
-            request.dialect,
+            request.variant,
         )
 
 
@@ -59,7 +59,7 @@ def statuses_of(status: str) -> tuple[Status, ...]:
     return (cast(Status, status),) if status else STATUSES
 
 
-def _judge_ids(ids: str, context: ParseContext) -> str:
+def _check_ids(ids: str, context: ParseContext) -> str:
     is_short = ids.count(",") < MAX_NAMED
     return "" if is_short else f"ids should be at most {MAX_NAMED} ids of comments"
 
@@ -67,7 +67,7 @@ def _judge_ids(ids: str, context: ParseContext) -> str:
 STATUS = Choice("status", "Only comments of this status", "", STATUSES)
 KEYWORD = Text("keyword", "Words that they have", MAX_WORDS)
 _LIST = Fields(
-    List.of,
+    QueueListing.of,
     (
         STATUS,
         KEYWORD,
@@ -79,13 +79,13 @@ _LIST = Fields(
     who=MODERATOR,
 )
 _NAMED = Fields(
-    List.of,
+    QueueListing.of,
     (
         Text(
             "ids",
             "These comments instead, between commas",
             MAX_NAMED * (MAX_ID + 1),
-            check=_judge_ids,
+            check=_check_ids,
         ),
     ),
     source="query",
@@ -114,7 +114,7 @@ QUEUE_PART_ANSWER = AnswerSchema(
 
 
 @operation("queue_read", "GET", "/queue", LIST, MODERATOR, QUEUE_PART_ANSWER)
-async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
+async def list_(comments: Comments, parsed: QueueListing, caller: Caller) -> JsonObject:
     """Raises BadRequest."""
     viewer = caller.viewer
     if parsed.ids:
@@ -127,8 +127,10 @@ async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
     return _answer(comments, part, parsed, caller)
 
 
-def _answer(comments: Comments, part: QueuePart, parsed: List, caller: Caller) -> dict[str, Any]:
-    view = View(caller.viewer, comments.display, parsed.dialect.date)
+def _answer(
+    comments: Comments, part: QueuePart, parsed: QueueListing, caller: Caller
+) -> dict[str, Any]:
+    view = View(caller.viewer, comments.display, parsed.variant.date)
     return {
         "data": [Fragment(json) for json in view.elsewhere(part.comments, part.live)],
         "after": part.after,

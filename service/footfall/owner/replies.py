@@ -13,11 +13,11 @@ from ..model import Caller
 from ..render.view import View
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.dialects import Dialect
 from ..table.fields import Fields, FieldValues, Text, copied
 from ..table.prefixes import UI
 from ..table.rows import Declared
 from ..table.schemas import A_COMMENT, CHANGE, TEXT, AnswerSchema, map_of, object_of
+from ..table.variants import Variant
 from ..table.who import MODERATOR
 
 operation = Declared[Comments]("comments", UI)
@@ -30,7 +30,7 @@ class Reply:
     ua: str | None
     seen: str
     action: str
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Reply":
@@ -40,7 +40,7 @@ class Reply:
             values["ua"],
             values["seen"],
             action_of(request),
-            request.dialect,
+            request.variant,
         )
 
 
@@ -69,7 +69,7 @@ async def reply(comments: Comments, parsed: Reply, caller: Caller) -> JsonObject
     stored, live, action = await domain.reply(
         comments, parsed.id, parsed.text, parsed.ua, caller, seen=parsed.seen, name=parsed.action
     )
-    view = View(caller.viewer, comments.display, parsed.dialect.date)
+    view = View(caller.viewer, comments.display, parsed.variant.date)
     reply = Fragment(*view.elsewhere([stored], live))
     return {"reply": reply, **await outcome(comments, action)}
 

@@ -119,5 +119,5 @@ def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
     """Those of the site's clock, the current one last: an hour that comes twice is one."""
     hour = asked.site.statistics.reports.hour()
     now = datetime.combine(date_of(hour.day), time(hour.hour))
-    begins = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
-    return [(100 * day_number(begin) + begin.hour, begin) for begin in begins]
+    starts = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
+    return [(100 * day_number(start) + start.hour, start) for start in starts]

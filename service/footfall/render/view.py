@@ -91,15 +91,15 @@ class View:
             self._extras(threads, live),
             strict=False,
         )
-        parts, begin, repeated = list[bytes](), b'[{"objectId":"', 0
+        parts, start, repeated = list[bytes](), b'[{"objectId":"', 0
         for number, replies in enumerate(threads.replies):
             id, state, person, content, rest, extra = next(comments)
-            parts += begin, id, state, person, b",", content, rest
+            parts += start, id, state, person, b",", content, rest
             parts += _STICKY[number < threads.pinned], extra, b',"children":['
             # A reply has `reply_user` only if the comment that it replies to is in the answer.
-            persons, begin = {id: person}, b'{"objectId":"'
+            persons, start = {id: person}, b'{"objectId":"'
             for id, state, person, content, rest, extra in islice(comments, replies):
-                parts += begin, id, state, person, b",", content, rest, _STICKY[False], extra
+                parts += start, id, state, person, b",", content, rest, _STICKY[False], extra
                 persons[id] = person
                 replied = persons.get(content[PARENT])
                 if replied is None or repeated >= MAX_REPEATED_BYTES:
@@ -107,8 +107,8 @@ class View:
                 else:
                     parts += b',"reply_user":{', replied, b"}}"
                     repeated += len(replied)
-                begin = b',{"objectId":"'
-            begin = b']},{"objectId":"'
+                start = b',{"objectId":"'
+            start = b']},{"objectId":"'
         parts.append(b"]}]" if parts else b"[]")
         return b"".join(parts)
 

@@ -178,7 +178,7 @@ async def _answering(
         spare_the_collector()
         yield
         site.accounts.bans.look()
-        await site.statistics.keeper.begin()
+        await site.statistics.keeper.start()
         site.process.redis.stats.logs_outages = site.process.metrics.is_first
         # So that the first login finds the names of other services.
         site.accounts.providers.known()

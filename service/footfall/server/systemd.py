@@ -45,15 +45,15 @@ class Systemd:
             return
         tell("READY=1", "STATUS=ready")
         seconds = _watchdog_seconds() / 2
-        self._begin(self._look(seconds or LOOK_SECONDS))
+        self._start(self._look(seconds or LOOK_SECONDS))
         if seconds:
-            self._begin(self._live(seconds))
+            self._start(self._live(seconds))
 
     def stopping(self) -> None:
         self._is_stopping = True
         tell("STOPPING=1", "STATUS=draining")
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
 
     async def _look(self, seconds: float) -> None:

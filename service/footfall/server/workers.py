@@ -128,9 +128,9 @@ class Pool:
         loop = asyncio.get_running_loop()
         failures = 0
         while not self._stopping.done():
-            began = loop.time()
+            started = loop.time()
             code = await self._run(arguments, row)
-            failures = failures + 1 if loop.time() < began + STABLE_SECONDS else 0
+            failures = failures + 1 if loop.time() < started + STABLE_SECONDS else 0
             if self._stopping.done():
                 return
             if failures == MAX_FAILURES:

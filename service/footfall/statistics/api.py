@@ -67,7 +67,7 @@ def day_of(text: str) -> int:
     return day_number(date.fromisoformat(text)) if text else 0
 
 
-def judge_day(name: str, text: str, context: ParseContext) -> str:
+def check_day(name: str, text: str, context: ParseContext) -> str:
     try:
         day = date.fromisoformat(text)
         # Other formats are read as well, such as 2026-W48-1.
@@ -78,7 +78,7 @@ def judge_day(name: str, text: str, context: ParseContext) -> str:
 
 
 def _day_field(name: str, doc: str) -> Text:
-    return Text(name, doc, DAY_LENGTH, check=partial(judge_day, name))
+    return Text(name, doc, DAY_LENGTH, check=partial(check_day, name))
 
 
 SERIES = Fields(

@@ -23,7 +23,7 @@ MONTH_MS = DAYS_OF_MONTH * 24 * HOUR_MS
 # KEPT_SHARES days are still read.
 DAYS_OF_SHARES, KEPT_SHARES = 8, 3
 # A starting service waits no longer for the salt.
-MAX_BEGIN_SECONDS = 1.0
+MAX_START_SECONDS = 1.0
 
 
 class Keeper:
@@ -50,7 +50,7 @@ class Keeper:
         # The hour up to which this process has stored the site's numbers.
         self._kept_until = 0
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Before the first view: load what distinguishes visitors, if they are distinguished."""
         if self._salts is None:
             return
@@ -58,7 +58,7 @@ class Keeper:
         loaded = asyncio.create_task(asyncio.to_thread(agents.load))
         # If Redis is unreachable, keeping up retries it.
         with suppress(StoreUnavailable, ErrorReply, TimeoutError):
-            await asyncio.wait_for(self.keep_salts(), MAX_BEGIN_SECONDS)
+            await asyncio.wait_for(self.keep_salts(), MAX_START_SECONDS)
         await loaded
 
     def forget_salts(self) -> None:

@@ -107,7 +107,7 @@ class PastViews:
 
     # Adding.
 
-    async def begin(self, day: int, past: PastDay) -> bool:
+    async def start(self, day: int, past: PastDay) -> bool:
         """Note which import a day is of, before its views are added; False if it is of another."""
         key, text = self._keys.site_files(day // DAYS_OF_MONTH), f"{past.tool} {past.id}"
         expiry = ("PEXPIRE", key, self._remembered_ms)

@@ -80,20 +80,20 @@ class Visits:
         # Visitors of the site, to be sent after a pause in which more may come.
         self._new: list[Visitor] = []
         self._moment = NO_MOMENT
-        self._begin(self._moment)
+        self._open(self._moment)
 
     def on(self, moment: Moment) -> None:
         """Before `is_new`."""
         if moment.day != self._moment.day:
             # These are of the day before.
             self._tell_now()
-            self._begin(moment)
+            self._open(moment)
         elif moment.packed is not self._moment.packed or self._connected != self._stats.connections:
             self.forget()
         # The day ends sooner than it did for the first of its visitors.
         self._moment = moment
 
-    def _begin(self, moment: Moment) -> None:
+    def _open(self, moment: Moment) -> None:
         self._moment = moment
         self._seen = array("I", bytes(4 * SENDERS))
         self._counted = array("q", bytes(8 * COUNTED))

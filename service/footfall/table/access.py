@@ -14,7 +14,7 @@ from ..http.client import Headers, headers_of
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response
-from ..telemetry.access_log import AccessLog, Answer, Request
+from ..telemetry.access_log import AccessLog, Answer, RequestDetails
 from ..telemetry.metrics import OTHER
 from .fast import FastRequest
 from .fast_cycle import FastCycle
@@ -31,7 +31,7 @@ class LoggedRequests:
         self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, size = monotonic(), 0
+        started, size = monotonic(), 0
 
         async def measure_and_send(message: Message) -> None:
             nonlocal size
@@ -45,7 +45,7 @@ class LoggedRequests:
             address = self._policy.proxies.address_of(scope.get("client"), headers)
             asked = _request(address, scope["method"].encode(), scope["raw_path"], headers)
             status, sent = scope.get("status", 0), size if scope["method"] != "HEAD" else 0
-            self._log.write(asked, Answer(route_of(scope), status, sent, monotonic() - began))
+            self._log.write(asked, Answer(route_of(scope), status, sent, monotonic() - started))
 
 
 def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtocol]:
@@ -53,7 +53,7 @@ def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtoc
 
     class LoggedProtocol(base):  # type: ignore[misc, valid-type]
         cycle_type = _logged_cycle(cast(type[FastCycle], base.cycle_type), log)
-        _refused: Request | None = None
+        _refused: RequestDetails | None = None
 
         def refuse(self, error: ServiceError) -> None:
             # Before its URL, nothing of a request is known.
@@ -64,7 +64,7 @@ def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtoc
         def _answer_error(self, error: ServiceError) -> Response:
             answer: Response = super()._answer_error(error)
             seconds = monotonic() - self.since if self._refused else 0.0
-            request = self._refused or Request(_peer(self))
+            request = self._refused or RequestDetails(_peer(self))
             log.write(request, Answer(OTHER, answer.status, len(answer.body), seconds))
             return answer
 
@@ -93,7 +93,7 @@ def _logged_cycle(base: type[FastCycle], log: AccessLog) -> type[FastCycle]:
     return LoggedCycle
 
 
-def _read_by(connection: HttpProtocol) -> Request:
+def _read_by(connection: HttpProtocol) -> RequestDetails:
     """The request that a connection has read last, as far as it has."""
     headers = headers_of(connection.all_headers())
     address = connection.policy.proxies.address_of(connection.client, headers)
@@ -104,6 +104,6 @@ def _peer(connection: HttpProtocol) -> str:
     return connection.client[0] if connection.client else ""
 
 
-def _request(address: str, method: bytes, url: bytes, headers: Headers) -> Request:
+def _request(address: str, method: bytes, url: bytes, headers: Headers) -> RequestDetails:
     id, agent = headers.get(b"x-request-id", b""), headers.get(b"user-agent", b"")
-    return Request(address, method, url, id, agent)
+    return RequestDetails(address, method, url, id, agent)

@@ -22,18 +22,18 @@ from ..http.response import Reply, Response, tagged_by_body
 from ..model import PUBLIC, Caller, Viewer
 from .answers import Answer, Streamed
 from .context import Served
-from .dialects import Dialect
 from .fast import answered
 from .rows import READING, Row
 from .sending import failure, no_such_url, send_answer
+from .variants import Variant
 
 
-def reply_of(row: Row, dialect: Dialect, data: Any) -> Reply:
-    """The body in the request's dialect, and an ETag if the operation only reads."""
+def reply_of(row: Row, variant: Variant, data: Any) -> Reply:
+    """The body in the request's variant, and an ETag if the operation only reads."""
     # It is a tuple if the operation has made the reply itself, since that was cheaper.
     if isinstance(data, tuple):
         return data
-    body = row.envelope(dialect).body(data)
+    body = row.envelope(variant).body(data)
     is_read = row.method in READING and not row.is_unsafe
     return tagged_by_body(body) if is_read else (body, b"")
 
@@ -53,13 +53,13 @@ class Resource:
         rows: Mapping[str, Sequence[Row]],
         site: Served,
         policy: Policy,
-        dialect: Dialect,
+        variant: Variant,
         instead: str | None = None,
     ) -> None:
         self._rows = rows
         self._site = site
         self._policy = policy
-        self._dialect = dialect
+        self._variant = variant
         self._instead = instead
         self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
 
@@ -67,8 +67,8 @@ class Resource:
         method = scope["method"]
         headers = headers_of(scope["headers"])
         if method == "OPTIONS":
-            answer = self._dialect.preflight(headers, self._allowed)
-            return await send_answer(send, answer.under(self._dialect.headers), has_body=False)
+            answer = self._variant.preflight(headers, self._allowed)
+            return await send_answer(send, answer.under(self._variant.headers), has_body=False)
         language, row = "", None
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
@@ -77,7 +77,7 @@ class Resource:
             language = str(query.get("lang", "")).lower()
             row = self._row(method, scope["path"], query.get("type"))
             if not (row.admits_all or (row.is_picture and not names_page(headers))):
-                self._dialect.admit(scope, headers, self._policy)
+                self._variant.admit(scope, headers, self._policy)
             scope["operation"] = scope["counted_as"] = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
@@ -85,8 +85,8 @@ class Resource:
                 address = self._policy.proxies.address_of(scope.get("client"), headers)
                 self._site.process.refusals.note(address, error.limit)
             request = f"{method} {scope['path']}"
-            answer = failure(scope, error, language, request, self._dialect.refusals.answer)
-        common = row.headers(self._dialect) if row else self._dialect.headers
+            answer = failure(scope, error, language, request, self._variant.refusals.answer)
+        common = row.headers(self._variant) if row else self._variant.headers
         has_body = method != "HEAD"
         # All else is sent whole, also to a client that will send nothing more.
         watched = receive if row and row.is_endless else None
@@ -103,10 +103,10 @@ class Resource:
             viewer,
             address,
             language or headers.get(b"accept-language", b"").decode("latin-1"),
-            self._dialect.is_sent_elsewhere(scope["method"], headers),
+            self._variant.is_sent_elsewhere(scope["method"], headers),
             agent.decode("latin-1"),
             purpose_of(headers),
-            self._dialect.door,
+            self._variant.door,
             address in proxies,
         )
 
@@ -120,8 +120,8 @@ class Resource:
         language: str,
     ) -> Response:
         method = scope["method"]
-        dialect, policy = self._dialect, self._policy
-        token = dialect.token(scope, headers, policy)
+        variant, policy = self._variant, self._policy
+        token = variant.token(scope, headers, policy)
         viewer = await self._site.viewer_of(token) if token else PUBLIC
         length = self._site.context.settings.comment_length
         body = (
@@ -132,21 +132,21 @@ class Resource:
         variables = scope.get("path_params", {})
         id = str(query.get("id") or variables.get("id", "")).removesuffix(".html")
         server_url = partial(service_url, scope, policy)
-        asked = RawRequest(query, dialect, body, id, headers, variables, server_url)
+        asked = RawRequest(query, variant, body, id, headers, variables, server_url)
         parsed = row.parse(asked, self._site.context, self._site.rules, viewer)
         if method == "HEAD" and row.is_unsafe:
             return Response(200, b"", type=row.answer.type, stream=_unknown())
         data = await self._run(row, parsed, self._caller(scope, headers, viewer, language))
         if isinstance(data, Response):
-            return dialect.respond(data, headers, ())
+            return variant.respond(data, headers, ())
         if isinstance(data, Streamed):
-            stream = streamed(data, row.envelope(dialect))
+            stream = streamed(data, row.envelope(variant))
             # Until the first piece exists, an error can be returned.
             return Response(200, await anext(stream), stream=stream)
         extra: Lines = ()
         if isinstance(data, Answer):
-            data, extra = await dialect.finish(data, scope, headers, policy)
-        return dialect.respond(whole(row, reply_of(row, dialect, data)), headers, extra)
+            data, extra = await variant.finish(data, scope, headers, policy)
+        return variant.respond(whole(row, reply_of(row, variant, data)), headers, extra)
 
     async def _run(self, row: Row, parsed: Any, caller: Caller) -> Any:
         site = self._site

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from starlette.routing import compile_path
 
-from .dialects import Dialect
 from .operations import Operations
 from .rows import Row
+from .variants import Variant
 
-# Method -> the operations of a path, and their dialect.
-Methods = Mapping[bytes, tuple[Sequence[Row], Dialect]]
+# Method -> the operations of a path, and their variant.
+Methods = Mapping[bytes, tuple[Sequence[Row], Variant]]
 
 
 class FastPaths:
@@ -26,7 +26,7 @@ class FastPaths:
         heads = []
         for prefix, paths in operations.items():
             for path, rows in paths.items():
-                url, methods = prefix.path + path, _fast(rows, prefix.dialect)
+                url, methods = prefix.path + path, _fast(rows, prefix.variant)
                 if "{" in path:
                     self._variable.append((compile_path(url)[0], methods))
                     heads.append(url.partition("{")[0].encode())
@@ -52,9 +52,9 @@ class FastPaths:
         return {}, {}
 
 
-def _fast(rows: Mapping[str, Sequence[Row]], dialect: Dialect) -> Methods:
+def _fast(rows: Mapping[str, Sequence[Row]], variant: Variant) -> Methods:
     return {
-        method.encode(): (same, dialect)
+        method.encode(): (same, variant)
         for method, same in rows.items()
-        if dialect.is_open and any(row.fast for row in same)
+        if variant.is_open and any(row.fast for row in same)
     }

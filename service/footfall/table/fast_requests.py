@@ -14,12 +14,12 @@ from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.response import Headers, Reply, Response, failed
 from ..telemetry.metrics import Route
 from .context import Served
-from .dialects import Dialect
 from .endpoint import reply_of, whole
 from .fast import FastRequest
 from .fast_paths import FastPaths
 from .operations import Operations
 from .rows import Row
+from .variants import Variant
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
@@ -34,7 +34,7 @@ class FastOperation:
     """An operation in an API variant, with what the protocol class needs to answer it."""
 
     row: Row
-    dialect: Dialect
+    variant: Variant
     # Its metrics.
     route: Route
     # What a Reply of it has: a status, headers, and both as bytes.
@@ -46,7 +46,7 @@ class FastOperation:
         """The bytes of an answer that is not a Reply yet."""
         if isinstance(data, Response):
             return data.under(self.headers)
-        return reply_of(self.row, self.dialect, data)
+        return reply_of(self.row, self.variant, data)
 
     def whole(self, reply: Reply) -> Response:
         """The bytes of a Reply with further headers before its body."""
@@ -54,7 +54,7 @@ class FastOperation:
 
     def refuse(self, error: BaseException, language: str) -> Response:
         """The answer with an error."""
-        answer = failed(error, language, self.route.name, self.dialect.refusals.answer)
+        answer = failed(error, language, self.route.name, self.variant.refusals.answer)
         return answer.under(self.headers)
 
 
@@ -90,7 +90,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         methods, variables = self._paths.find(path)
         if method not in methods:
             return None
-        rows, dialect = methods[method]
+        rows, variant = methods[method]
         values = parse_query(query)
         # For a POST without any fields the endpoint looks at its headers.
         if "id" in values or not (body or values or method == b"GET"):
@@ -103,23 +103,23 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         elif method == b"POST":
             # Without a body it has its query's fields.
             fields = values
-        request = RawRequest(values, dialect, fields, variables=variables)
+        request = RawRequest(values, variant, fields, variables=variables)
         parsed = row.parse(request, self._site.context, self._site.rules)
         fast = row.fast_request(self._site, parsed)
         if fast is None:
             return None
-        fast.operation = self._operation(row, dialect)
+        fast.operation = self._operation(row, variant)
         fast.language = str(values.get("lang", "")).lower()
         self._keep(key, fast)
         return fast
 
-    def _operation(self, row: Row, dialect: Dialect) -> FastOperation:
-        key = id(row), id(dialect)
+    def _operation(self, row: Row, variant: Variant) -> FastOperation:
+        key = id(row), id(variant)
         if key not in self._operations:
             route = self._site.process.metrics.routes[row.route]
-            status, headers = row.answer.status, row.headers(dialect)
+            status, headers = row.answer.status, row.headers(variant)
             first_lines = FirstLines(status, row.answer.type, headers)
-            self._operations[key] = FastOperation(row, dialect, route, status, headers, first_lines)
+            self._operations[key] = FastOperation(row, variant, route, status, headers, first_lines)
         return self._operations[key]
 
     def _keep(self, key: tuple[bytes, bytes, bytes], fast: FastRequest) -> None:

@@ -174,11 +174,11 @@ class Paths(Field):
 
 @dataclass(frozen=True, slots=True)
 class Texts(Field):
-    """A list of texts in JSON; None if none was sent. `judge` raises BadRequest."""
+    """A list of texts in JSON; None if none was sent. `check` raises BadRequest."""
 
     most: int
     limit: int
-    judge: Callable[[Any], None]
+    check: Callable[[Any], None]
 
     @property
     def is_required(self) -> bool:
@@ -186,7 +186,7 @@ class Texts(Field):
 
     def read(self, form: Form, context: ParseContext) -> tuple[str, ...]:
         value = form.value(self.name)
-        self.judge(value)
+        self.check(value)
         return tuple(value)
 
     def schema(self, context: ParseContext) -> Schema:

@@ -52,14 +52,14 @@ class CountedRequests:
         if scope["path"] in FOR_OPERATORS and scope["raw_path"] != scope["path"].encode():
             # The rule by which a proxy hides the path does not match another spelling.
             scope["path"] = scope["raw_path"].decode("latin-1")
-        began = time.perf_counter()
-        pauses.begin()
+        started = time.perf_counter()
+        pauses.start()
         name_request(dict(scope["headers"]).get(b"x-request-id", b""))
 
         async def count_and_send(message: Message) -> None:
             if "status" not in scope:
                 scope["status"] = message["status"]
-                self._count(scope, message["status"], began)
+                self._count(scope, message["status"], started)
             await send(message)
 
         try:
@@ -69,13 +69,13 @@ class CountedRequests:
                 raise
             await send_failure(scope, count_and_send, error)
 
-    def _count(self, scope: Scope, status: int, began: float) -> None:
+    def _count(self, scope: Scope, status: int, started: float) -> None:
         route = route_of(scope)
-        took = time.perf_counter() - began - pauses.paused()
+        took = time.perf_counter() - started - pauses.paused()
         self._metrics.routes[route].took(took, status)
         if refused := scope.get("refused"):
             self._metrics.refused.add(refused)
         if took <= self._slow.seconds or route in LOOKS:
             return
-        if not self._renderer.was_loading(began):
+        if not self._renderer.was_loading(started):
             self._slow.write(route, took, route=route, status=status)

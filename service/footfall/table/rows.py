@@ -14,11 +14,11 @@ from ..model import PUBLIC, Caller, Viewer
 from ..permissions import AccountRules
 from .answers import Answered
 from .context import ParseContext, Served
-from .dialects import Dialect, usual
 from .fast import FastRequest
 from .fields import Reader
 from .prefixes import WALINE_PREFIXES, Prefix
 from .schemas import AnswerSchema
+from .variants import Variant, usual
 from .who import Who
 
 Noun = TypeVar("Noun")
@@ -54,7 +54,7 @@ class Row:
     who: Who
     answer: AnswerSchema
     run: Run[Any, Any] | None = None
-    envelope: Callable[[Dialect], Envelope] = usual
+    envelope: Callable[[Variant], Envelope] = usual
     type: str | None = None
     admits_all: bool = False
     is_picture: bool = False
@@ -99,9 +99,9 @@ class Row:
         assert not is_change or self.method not in READING or self.is_unsafe, f"{self.route} counts"
         return fast
 
-    def headers(self, dialect: Dialect) -> Lines:
+    def headers(self, variant: Variant) -> Lines:
         """The headers of all its responses, errors included."""
-        headers = dialect.headers
+        headers = variant.headers
         if self.is_unsafe and NO_STORE not in headers:
             headers = (*headers, NO_STORE)
         return headers if self.answer.type == JSON_TYPE else (*headers, SANDBOX)

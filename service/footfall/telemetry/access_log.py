@@ -38,7 +38,7 @@ _QUOTED = ESCAPED | {ord('"'): r"\x22", ord("\\"): r"\x5c"}
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestDetails:
     """The details of a request: "" and b"" for unknown ones."""
 
     address: str
@@ -58,7 +58,7 @@ class Answer:
     seconds: float
 
 
-def as_text(request: Request, answer: Answer) -> str:
+def as_text(request: RequestDetails, answer: Answer) -> str:
     method, path, agent = (text or "-" for text in _texts(request, _QUOTED))
     return (
         f'{_address(request) or "-"} "{method} {path}" {answer.status} {answer.size} '
@@ -66,11 +66,11 @@ def as_text(request: Request, answer: Answer) -> str:
     )
 
 
-def as_timed_text(request: Request, answer: Answer) -> str:
+def as_timed_text(request: RequestDetails, answer: Answer) -> str:
     return f"{time_of(time())} {as_text(request, answer)}"
 
 
-def as_json(request: Request, answer: Answer) -> str:
+def as_json(request: RequestDetails, answer: Answer) -> str:
     method, path, agent = _texts(request, ESCAPED)
     fields = {
         "timestamp": time_of(time()),
@@ -90,7 +90,7 @@ def as_json(request: Request, answer: Answer) -> str:
     return orjson.dumps(fields).decode()
 
 
-def _texts(request: Request, escaped: Mapping[int, str]) -> Iterator[str]:
+def _texts(request: RequestDetails, escaped: Mapping[int, str]) -> Iterator[str]:
     """Method, path and user agent, each with an end."""
     path = request.url.partition(b"?")[0]
     yield _text(request.method, escaped)[:MAX_METHOD_CHARACTERS]
@@ -102,7 +102,7 @@ def _text(value: bytes, escaped: Mapping[int, str]) -> str:
     return value.decode("latin-1").translate(escaped).encode("ascii", "backslashreplace").decode()
 
 
-def _address(request: Request) -> str:
+def _address(request: RequestDetails) -> str:
     # A proxy forwards values from clients: remove anything that looks like two fields.
     return re.sub(r"[^\w.:%-]", "?", request.address, flags=re.ASCII)
 
@@ -123,7 +123,7 @@ class AccessLog:
         self._thread = threading.Thread(target=self._write_all, daemon=True)
         self._thread.start()
 
-    def write(self, request: Request, answer: Answer) -> None:
+    def write(self, request: RequestDetails, answer: Answer) -> None:
         if not self._lines:
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
         self._lines.append(self._line(request, answer).encode() + b"\n")

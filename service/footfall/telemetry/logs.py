@@ -108,7 +108,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
 _banner = logging.getLogger("footfall.said")
 
 
-def begin(form: str, level: str = "warning") -> None:
+def start(form: str, level: str = "warning") -> None:
     """Log in this form, "text" or "json", from now on, from this level up.
 
     Libraries log warnings and errors only: their other lines contain addresses with secrets.

@@ -17,6 +17,6 @@ def paused() -> float:
     return _paused.get()
 
 
-def begin() -> None:
+def start() -> None:
     """A request starts; its context may still have the pauses of the connection's last one."""
     _paused.set(0.0)

@@ -55,7 +55,7 @@ def _views(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[
             continue
         is_event = bool(truth(row["Event"]))
         why = EVENT if is_event else excluded(view.path)
-        report.judge(why, row["path"] if is_event else view.path)
+        report.note(why, row["path"] if is_event else view.path)
         if not why:
             yield number, view
 

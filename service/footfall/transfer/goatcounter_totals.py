@@ -100,6 +100,6 @@ def _views(
         why = EVENT if page.is_event else excluded(page.path)
         view = PastView(at, page.path, None, PEOPLE, hosts.get(ref, ""))
         for _ in range(count):
-            report.judge(why, page.path)
+            report.note(why, page.path)
             if not why:
                 yield number, view

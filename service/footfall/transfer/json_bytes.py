@@ -35,8 +35,8 @@ def sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _without_open(chunk: bytes) -> tuple[bytes, bytes]:
     # A search from within a row of backslashes would take half an escape for a whole one.
-    begin = len(chunk[:-_OPEN_BYTES].rstrip(b"\\"))
-    match = _OPEN.search(chunk, begin)
+    start = len(chunk[:-_OPEN_BYTES].rstrip(b"\\"))
+    match = _OPEN.search(chunk, start)
     return (chunk[: match.start(1)], match[1]) if match else (chunk, b"")
 
 

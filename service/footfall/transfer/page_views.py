@@ -81,7 +81,7 @@ class ViewReport:
         if len(places) < MAX_SAMPLES:
             places.append(place)
 
-    def judge(self, why: str, path: str) -> None:
+    def note(self, why: str, path: str) -> None:
         """`why` is "" for a view."""
         if why:
             self.excluded[why] += 1
@@ -102,7 +102,7 @@ def page_views(
             report.refuse(row, f"{source.name}, line {number}")
             continue
         why = exclusion(row, own)
-        report.judge(why, row.host if why == OTHER_HOST else row.path)
+        report.note(why, row.host if why == OTHER_HOST else row.path)
         if not why:
             yield number, row
 

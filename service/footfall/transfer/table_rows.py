@@ -41,7 +41,7 @@ def _rows(source: Source) -> Iterator[tuple[int, list[str] | str]]:
     delimiter = told[1] if told else max(",;\t|", key=first.count)
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
-        begin, lines.of_row = lines.number + 1, []
+        start, lines.of_row = lines.number + 1, []
         try:
             row: list[str] | str = next(reader)
         except StopIteration:
@@ -53,7 +53,7 @@ def _rows(source: Source) -> Iterator[tuple[int, list[str] | str]]:
             yield lines.number, row
             continue
         lines.read_again(lines.of_row[1:])
-        yield begin, "has a quotation mark that is never closed"
+        yield start, "has a quotation mark that is never closed"
         reader = csv.reader(lines, delimiter=delimiter)
 
 

@@ -98,8 +98,8 @@ async def run(
             return OLD
         if day >= period.today:
             return TODAY
-        is_begun = day in days and not days[day].is_done
-        return "" if is_begun or day not in counted | days.keys() else COUNTED
+        is_started = day in days and not days[day].is_done
+        return "" if is_started or day not in counted | days.keys() else COUNTED
 
     with closing(ViewStaging()) as staging:
         await _read(staging, calendar, logs, wanted, why_not, report)
@@ -161,7 +161,7 @@ async def _store(
 ) -> None:
     """A day is done only when all is, so that a repeated import leaves no step out."""
     for at, (day, id) in enumerate(ids.items()):
-        if not await past.begin(day, PastDay(wanted.tool, id)):
+        if not await past.start(day, PastDay(wanted.tool, id)):
             raise OtherImport
         for steps in _parts(_steps(past, staging.page_changes(day)), STEPS_AT_ONCE):
             added = (past.add(f"{id} {n}", some, counts=wanted.counts) for n, some in steps)

@@ -46,28 +46,28 @@ MAX_LABEL = 32
 DEFAULT_SIZE = 10
 
 
-def _judge_mail(mail: str, context: ParseContext) -> str:
+def _check_mail(mail: str, context: ParseContext) -> str:
     return "" if is_mail(mail) else NO_MAIL
 
 
-def _judge_password(password: str, context: ParseContext) -> str:
+def _check_password(password: str, context: ParseContext) -> str:
     return TOO_SHORT if len(password) < MIN_PASSWORD_CHARACTERS else ""
 
 
-def _judge_link(link: str, context: ParseContext) -> str:
+def _check_link(link: str, context: ParseContext) -> str:
     return "" if safe_link(link) or not link.strip() else NO_LINK
 
 
 _NICK = Name("display_name", "The name")
-_MAIL = Text("email", "The mail", MAX_MAIL, check=_judge_mail)
+_MAIL = Text("email", "The mail", MAX_MAIL, check=_check_mail)
 _PASSWORD = Text(
     "password",
     "A new password",
     MAX_PASSWORD_CHARACTERS,
-    check=_judge_password,
+    check=_check_password,
     least=MIN_PASSWORD_CHARACTERS,
 )
-_LINK = Text("url", "The website", MAX_LINK, check=_judge_link)
+_LINK = Text("url", "The website", MAX_LINK, check=_check_link)
 NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
 NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
 
@@ -149,7 +149,7 @@ EDIT = Fields(
     (
         _NICK,
         _LINK,
-        Text("avatar", "The address of a picture", MAX_LINK, check=_judge_link),
+        Text("avatar", "The address of a picture", MAX_LINK, check=_check_link),
         _MAIL,
         _PASSWORD,
         Given("2fa", "Blank: turn two-factor authentication off", {"const": ""}),
@@ -194,7 +194,7 @@ async def edit(accounts: Accounts, parsed: Edit, caller: Caller) -> JsonObject |
     if not asked:
         return ""
     # After the rest: a new password ends the links of the old one.
-    await mail_change.begin(accounts, account, asked, caller)
+    await mail_change.start(accounts, account, asked, caller)
     return {"verify": True}
 
 

@@ -46,7 +46,7 @@ def _time(text: str) -> int | None:
         return None
 
 
-def _judge_until(until: str, context: ParseContext) -> str:
+def _check_until(until: str, context: ParseContext) -> str:
     if (_time(until) or 0) > context.clock():
         return ""
     return "until need a time to come, as 2030-01-31T12:00:00Z"
@@ -56,7 +56,7 @@ NEW_BAN = Fields(
     NewBan.of,
     (
         Text("value", "Who or what is banned", MAX_MAIL, required="value can not be blank"),
-        Text("until", "Its end; without, it has none", MAX_UNTIL, check=_judge_until),
+        Text("until", "Its end; without, it has none", MAX_UNTIL, check=_check_until),
         Text("reason", "Why, for administrators", MAX_REASON),
         Flag("meant", "Also if this locks out an account with a confirmed email"),
     ),
@@ -95,13 +95,13 @@ def described(ban: Ban, catch: Catch) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class List:
+class BanListing:
     page: int
     size: int
 
 
 LIST = copied(
-    List,
+    BanListing,
     (
         Integer("page", "Which part", 1, MAX_PAGE),
         Integer("pageSize", "Bans in a part", 10, MAX_PAGE_SIZE),
@@ -114,7 +114,7 @@ BANS_ANSWER = AnswerSchema(page_of(ref("Ban")))
 
 
 @operation("ban_list", "GET", "/ban", LIST, MODERATOR, BANS_ANSWER)
-async def list_(accounts: Accounts, parsed: List, caller: Caller) -> JsonObject:
+async def list_(accounts: Accounts, parsed: BanListing, caller: Caller) -> JsonObject:
     await accounts.bans.refresh()
     every, first = accounts.bans.newest(), (parsed.page - 1) * parsed.size
     shown = every[first : first + parsed.size]

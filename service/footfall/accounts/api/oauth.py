@@ -49,7 +49,7 @@ _TARGET_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LogInStep:
     """A browser that leaves for the service `name`, or that comes back with an `answer`."""
 
     name: str
@@ -61,7 +61,7 @@ class Step:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Step":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "LogInStep":
         return cls(
             values["type"],
             values["redirect"],
@@ -72,7 +72,9 @@ class Step:
         )
 
     @classmethod
-    def of_addition(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Step":
+    def of_addition(
+        cls, values: FieldValues, request: RawRequest, context: ParseContext
+    ) -> "LogInStep":
         return cls(values["type"], values["redirect"], "", {}, proof=proof_of(values))
 
 
@@ -87,14 +89,14 @@ def _answer(values: FieldValues) -> Mapping[str, str]:
     return {name: values[name] for name in names}
 
 
-def _judge_state(form: Form, values: FieldValues) -> None:
+def _check_state(form: Form, values: FieldValues) -> None:
     if values["state"] and not _answer(values):
         # Waline takes a token there, and addresses are written down in too many places.
         form.wrong("state", "state is none of yours to set: say who you are in Authorization")
 
 
 STEP = Fields(
-    Step.of,
+    LogInStep.of,
     (
         *_TARGET_FIELDS,
         *_ANSWER_FIELDS,
@@ -103,15 +105,15 @@ STEP = Fields(
     source="query",
     # A picture of this address would put another login into the place of one under way.
     before=lambda request: require_navigation(request.headers),
-    check=_judge_state,
+    check=_check_state,
 )
-ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
+ADDITION = Fields(LogInStep.of_addition, (*_TARGET_FIELDS, *PROOF))
 
 
 @operation(
     "oauth", "GET", "/oauth", STEP, ANYBODY, schemas.REDIRECT, admits_all=True, is_unsafe=True
 )
-async def oauth(accounts: Accounts, parsed: Step, caller: Caller) -> Response:
+async def oauth(accounts: Accounts, parsed: LogInStep, caller: Caller) -> Response:
     """Redirect to the other service, or back from it. A logged-in caller adds it to their
     account."""
     targets = accounts.providers.targets
@@ -120,7 +122,7 @@ async def oauth(accounts: Accounts, parsed: Step, caller: Caller) -> Response:
         if not parsed.answer:
             # No address has a password in it: this adds only if the login itself is proof.
             adds = OwnerProof() if caller.viewer.account else None
-            address, state = await identities.begin(
+            address, state = await identities.start(
                 accounts, parsed.name, parsed.redirect, caller, adds=adds
             )
             return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
@@ -145,9 +147,9 @@ ADDRESS_ANSWER = AnswerSchema(object_of(url=TEXT))
 
 
 @operation("oauth_add", "POST", "/oauth", ADDITION, MEMBER, ADDRESS_ANSWER)
-async def add(accounts: Accounts, parsed: Step, caller: Caller) -> Answer:
+async def add(accounts: Accounts, parsed: LogInStep, caller: Caller) -> Answer:
     """Where a browser goes so that a service is added to the account that is logged in."""
-    address, state = await identities.begin(
+    address, state = await identities.start(
         accounts, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
     line = cookie(accounts.providers.targets, state, identities.FLOW_SECONDS)

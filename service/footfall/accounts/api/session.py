@@ -217,7 +217,7 @@ class NewSecondFactor:
         return cls(values["secret"], values["code"], proof_of(values))
 
 
-def _judge_code(code: str, context: ParseContext) -> str:
+def _check_code(code: str, context: ParseContext) -> str:
     return "" if len(code) == CODE_CHARACTERS else "code should be length under your options"
 
 
@@ -229,7 +229,7 @@ NEW_SECOND_FACTOR = Fields(
             "code",
             "The code that an authenticator shows for it, of six digits",
             MAX_CODE_CHARACTERS,
-            check=_judge_code,
+            check=_check_code,
             required="code can not be blank",
         ),
         *PROOF,
@@ -270,7 +270,7 @@ def _session(session: Session, viewer: Viewer) -> dict[str, object]:
     return {
         "id": session.id,
         "current": session.id == viewer.session,
-        "began": session.began_ms or None,
+        "began": session.started_ms or None,
         "ends": session.ends_ms,
         "by": session.by or None,
         "browser": session.browser,

@@ -19,7 +19,7 @@ from ...limits.clients import PoolClient
 from ...limits.pool import Place
 from ...notify.account_mail import AccountMail, Kind, message_of
 from ...notify.mail import Smtp
-from ...notify.notification import Failed
+from ...notify.notification import NotDelivered
 from ...process.process import Process
 from ...telemetry.metrics import Metrics
 from .mailboxes import recipient_of
@@ -126,7 +126,7 @@ class AccountMails:
             return None
         if letter.is_sent:
             return _Trial(self._sender, letter, self._metrics)
-        with suppress(Failed):
+        with suppress(NotDelivered):
             _made(self._sender, letter)
         return None
 
@@ -162,7 +162,7 @@ class _Trial:
         self.attempts += 1
         try:
             await _send(self._sender, self._letter, self._key)
-        except Failed as failed:
+        except NotDelivered as failed:
             is_last = failed.is_final or self.attempts == MAX_ATTEMPTS
             log.warning(
                 "an email to an account (%s) was not sent, and %s: %s",
@@ -190,4 +190,4 @@ async def _send(sender: Sender, letter: AccountMail, key: str) -> None:
         async with asyncio.timeout(ATTEMPT_SECONDS):
             await sender.smtp.send(message, key)
     except TimeoutError:
-        raise Failed(f"no answer within {ATTEMPT_SECONDS} seconds") from None
+        raise NotDelivered(f"no answer within {ATTEMPT_SECONDS} seconds") from None

@@ -94,7 +94,7 @@ async def ask(tokens: TokenBuckets, caller: Caller) -> None:
     await _taken(tokens, _of_address(caller, "question ", QUESTION_RATE))
 
 
-async def begin(tokens: TokenBuckets, caller: Caller) -> None:
+async def start(tokens: TokenBuckets, caller: Caller) -> None:
     """Count a login by another service that an address starts. Raises TooManyAttempts."""
     await _taken(tokens, _of_address(caller, "begin ", QUESTION_RATE))
 

@@ -63,7 +63,7 @@ class Arrival:
     needs_code: bool = False
 
 
-async def begin(
+async def start(
     accounts: Accounts, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
 ) -> tuple[str, str]:
     """Where the browser goes to log in, and the state that it has to keep.
@@ -86,7 +86,7 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     accounts.bans.look()
-    await attempts.begin(accounts.buckets, caller)
+    await attempts.start(accounts.buckets, caller)
     if adds is not None:
         await reauthentication.require(accounts, adds, caller)
     await accounts.bans.require_none(caller)
@@ -163,7 +163,7 @@ async def redeem(
             raise WrongCode()
         try:
             by = ticket.rpartition(".")[0]
-            token = await accounts.sessions.begin(stored, left, link, by=by, caller=caller)
+            token = await accounts.sessions.start(stored, left, link, by=by, caller=caller)
         except LinkExpired:
             # It was used at the same moment.
             raise FlowExpired() from None
@@ -218,7 +218,7 @@ async def _register(accounts: Accounts, identity: Identity, caller: Caller) -> N
         # They are logged in anyway, and can enter another email in their profile.
         with suppress(TooManyAttempts, Busy):
             await mail_change.require_turn(accounts, shown, caller)
-            await mail_change.begin(accounts, account, shown, caller)
+            await mail_change.start(accounts, account, shown, caller)
 
 
 async def _take_over(accounts: Accounts, credentials: Credentials) -> None:

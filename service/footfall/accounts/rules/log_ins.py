@@ -30,7 +30,7 @@ async def by_password(
 
     Raises TooManyAttempts, Banned, Denied, Busy.
     """
-    began = asyncio.get_running_loop().time()
+    started = asyncio.get_running_loop().time()
     compared = canonical(mail)
     accounts.bans.look()
     stored = await accounts.store.by_mail(compared)
@@ -47,7 +47,7 @@ async def by_password(
             made.succeeded(outcome[0].id)
             await accounts.devices.remember(outcome[0].id, caller)
             return outcome
-    await pause(began + FAILED_SECONDS - asyncio.get_running_loop().time())
+    await pause(started + FAILED_SECONDS - asyncio.get_running_loop().time())
     raise Denied()
 
 
@@ -75,7 +75,7 @@ async def _logged_in(
                 return None
             # Not before: strangers learn nothing, and administrators may always log in.
             await accounts.bans.require_none(replace(caller, viewer=Viewer(outcome[0].account)))
-            return outcome[0], await accounts.sessions.begin(*outcome, caller=caller)
+            return outcome[0], await accounts.sessions.start(*outcome, caller=caller)
         except Changed:
             # By a login at the same moment with the same code, or by its owner.
             continue

@@ -39,7 +39,7 @@ async def require_turn(accounts: Accounts, mail: str, caller: Caller) -> None:
     await accounts.mails.require_turn("mail", canonical(mail))
 
 
-async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller) -> None:
+async def start(accounts: Accounts, account: Account, mail: str, caller: Caller) -> None:
     """Email a link to the address. Raises Busy."""
     token = await new_link(accounts.store, account.id, "mail", more=mail)
     letter = AccountMail("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)

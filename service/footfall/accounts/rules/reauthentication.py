@@ -103,7 +103,7 @@ async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> Non
     fresh = {
         session.id
         for session in await sessions.of(viewer.account)
-        if session.began_ms > since_ms and session.by not in ("", PASSWORD)
+        if session.started_ms > since_ms and session.by not in ("", PASSWORD)
     }
     if viewer.session not in fresh:
         raise LogInRequired()

@@ -34,7 +34,7 @@ class Sessions:
         self._lasts_ms = lasts_ms
         self._key = tokens.key_of("session", key) if key else b""
 
-    async def begin(
+    async def start(
         self,
         stored: StoredAccount,
         credentials: Credentials,
@@ -97,8 +97,8 @@ class Sessions:
         return self._key
 
 
-async def _new_session(began_ms: int, ends_ms: int, by: str, caller: Caller) -> Session:
+async def _new_session(started_ms: int, ends_ms: int, by: str, caller: Caller) -> Session:
     # The first one loads what knows browsers, for a tenth of a second.
     browser, system = await asyncio.to_thread(describe, caller.agent)
     network = masked(caller.address)
-    return Session(secrets.token_hex(8), began_ms, ends_ms, by, browser, system, network)
+    return Session(secrets.token_hex(8), started_ms, ends_ms, by, browser, system, network)

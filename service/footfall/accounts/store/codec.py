@@ -52,7 +52,7 @@ def credentials(body: bytes) -> Credentials:
 def session_body(session: Session) -> bytes:
     """Unknown values are left out; name and end are stored elsewhere."""
     fields = {
-        "began": session.began_ms,
+        "began": session.started_ms,
         "by": session.by,
         "browser": session.browser,
         "os": session.system,

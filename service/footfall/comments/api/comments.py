@@ -34,7 +34,6 @@ from ...render.view import View
 from ...table import schemas
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.dialects import Dialect, content
 from ...table.fast import Answering, Done, FastRequest, Making
 from ...table.fields import (
     COMMENT_LENGTH,
@@ -49,6 +48,7 @@ from ...table.fields import (
 )
 from ...table.names import Name
 from ...table.rows import Declared
+from ...table.variants import Variant, content
 from ...table.who import ANYBODY, COMMENTER
 from ..noun import Comments
 from ..rules import comments as domain
@@ -59,35 +59,35 @@ operation = Declared[Comments]("comments")
 NO_URL = "url need an URL under your options"
 
 
-class List(NamedTuple):
+class WantedPage(NamedTuple):
     """A page of roots; or the root `rid` alone, with `size` of its replies after `after`."""
 
     path: str
     page: int
     size: int
     order: Order
-    dialect: Dialect
+    variant: Variant
     rid: str = ""
     after: str = ""
 
     @classmethod
-    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "WantedPage":
         page, order, rid = values["page"], cast(Order, values["sortBy"]), values["rid"]
         if rid:
             # Replies have one order only, and are read on by `after`: pages would shift with each
             # new reply.
             page, order = 1, ORDERS[0]
         size = values["pageSize"]
-        return cls(values["path"], page, size, order, request.dialect, rid, values["after"])
+        return cls(values["path"], page, size, order, request.variant, rid, values["after"])
 
 
-def _judge_list(form: Form, values: FieldValues) -> None:
+def _check_list(form: Form, values: FieldValues) -> None:
     if values["after"] and not values["rid"]:
         form.wrong("after", "after need a rid")
 
 
 LIST = Fields(
-    List.of,
+    WantedPage.of,
     (
         PagePath("path", "The page", required="path can not be blank"),
         Integer("page", "Which part of the roots", 1, MAX_PAGE),
@@ -97,11 +97,11 @@ LIST = Fields(
         Text("after", "The reply of that root after which to continue", MAX_ID),
     ),
     source="query",
-    check=_judge_list,
+    check=_check_list,
 )
 
 
-def page(comments: Comments, parsed: List) -> FastRequest | None:
+def page(comments: Comments, parsed: WantedPage) -> FastRequest | None:
     """A page as the public sees it. None with LEVELS, which change with other pages."""
     if comments.display.levels:
         return None
@@ -120,7 +120,7 @@ def page(comments: Comments, parsed: List) -> FastRequest | None:
 @operation(
     "comment_page", "GET", "/comment", LIST, ANYBODY, schemas.PAGE, envelope=content, fast=page
 )
-async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
+async def list_(comments: Comments, parsed: WantedPage, caller: Caller) -> JsonObject:
     """A page as this viewer sees it."""
     async with comments.process.pools.pages.turn(pool_client_of(caller)):
         return (await _listing(comments, parsed, caller.viewer))[1]
@@ -129,7 +129,7 @@ async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
 class _PageRequest(FastRequest):
     __slots__ = ("_comments", "_parsed")
 
-    def __init__(self, comments: Comments, parsed: List, answer: Answering) -> None:
+    def __init__(self, comments: Comments, parsed: WantedPage, answer: Answering) -> None:
         super().__init__(answer)
         self._comments = comments
         self._parsed = parsed
@@ -142,36 +142,38 @@ class _PageRequest(FastRequest):
             done([])
 
 
-async def common_page(comments: Comments, parsed: List, version: int, client: PoolClient) -> Reply:
+async def common_page(
+    comments: Comments, parsed: WantedPage, version: int, client: PoolClient
+) -> Reply:
     """A page as the public sees it, at least as new as this version of its article."""
     make, pool = partial(joined, comments, parsed), comments.process.pools.pages
     finished = await comments.page_cache.find_or_make(parsed, (version,), make, pool, client)
     return finished.body, finished.tag
 
 
-async def first_page(comments: Comments, parsed: List, client: PoolClient) -> Reply:
+async def first_page(comments: Comments, parsed: WantedPage, client: PoolClient) -> Reply:
     """The same when no such page is cached: then its version need not be read first."""
     make, pool = partial(joined, comments, parsed), comments.process.pools.pages
     finished = await comments.page_cache.make_first(parsed, make, pool, client)
     return finished.body, finished.tag
 
 
-async def joined(comments: Comments, parsed: List) -> CachedAnswer:
+async def joined(comments: Comments, parsed: WantedPage) -> CachedAnswer:
     """A page as the public sees it. Its ETag covers its content: the version would reveal that an
     unpublished comment was posted."""
     versions, data = await _listing(comments, parsed, PUBLIC)
-    body = parsed.dialect.content_envelope.body(data)
+    body = parsed.variant.content_envelope.body(data)
     return CachedAnswer((versions.version,), *tagged_by_body(body))
 
 
-def kept_page(cache: AnswerCache, parsed: List, version: int) -> Reply | None:
+def kept_page(cache: AnswerCache, parsed: WantedPage, version: int) -> Reply | None:
     """The same if it is cached at this version, else None."""
     cached = cache.find(parsed, (version,))
     return cached and (cached.body, cached.tag)
 
 
 async def _listing(
-    comments: Comments, parsed: List, viewer: Viewer
+    comments: Comments, parsed: WantedPage, viewer: Viewer
 ) -> tuple[Page, dict[str, object]]:
     page, live = await domain.page(
         comments,
@@ -183,7 +185,7 @@ async def _listing(
         root=parsed.rid,
         after=parsed.after,
     )
-    view = View(viewer, comments.display, parsed.dialect.date)
+    view = View(viewer, comments.display, parsed.variant.date)
     return page, {
         "page": parsed.page,
         "totalPages": -(-page.roots_total // parsed.size),
@@ -198,16 +200,16 @@ class Count:
     """`paths` is None for the whole site."""
 
     paths: Sequence[str] | None
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Count":
-        return cls(next(iter(values.values()), None), request.dialect)
+        return cls(next(iter(values.values()), None), request.variant)
 
 
 def _named(request: RawRequest) -> str:
-    """The parameter that names the pages, of those that the dialect knows."""
-    names: Sequence[str] = request.dialect.article_names
+    """The parameter that names the pages, of those that the variant knows."""
+    names: Sequence[str] = request.variant.article_names
     name = next((key for key in names if request.query.get(key) is not None), names[0])
     return name if request.query.get(name) else ""
 
@@ -252,15 +254,15 @@ async def count(comments: Comments, parsed: Count, caller: Caller) -> int | Frag
         return await comments.index.total(caller.viewer)
     counts = await comments.store.counts(parsed.paths, caller.viewer)
     if len(counts) == 1:
-        return Fragment(parsed.dialect.single(b"%d" % counts[0]))
+        return Fragment(parsed.variant.single(b"%d" % counts[0]))
     return counts
 
 
-def _judge_text(text: str, context: ParseContext) -> str:
+def _check_text(text: str, context: ParseContext) -> str:
     return NO_TEXT if is_blank(text) else ""
 
 
-COMMENT_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, check=_judge_text)
+COMMENT_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, check=_check_text)
 NEEDED_TEXT = replace(COMMENT_TEXT, required=NO_TEXT)
 
 
@@ -271,7 +273,7 @@ def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "P
     # The root follows from the comment that is replied to, so `rid` is only a fallback.
     parent, at, text = values["pid"] or values["rid"], values["at"], values["comment"]
     if parent and at:
-        text = request.dialect.mention(at, parent) + text
+        text = request.variant.mention(at, parent) + text
     draft = Draft(
         text=text,
         path=values["url"],
@@ -283,7 +285,7 @@ def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "P
         at=at,
         captcha=captcha_token(values, context.settings),
     )
-    return Post(draft, request.dialect)
+    return Post(draft, request.variant)
 
 
 DRAFT = Fields(
@@ -307,10 +309,10 @@ DRAFT = Fields(
 @dataclass(frozen=True, slots=True)
 class Post:
     draft: Draft
-    dialect: Dialect
+    variant: Variant
 
 
 @operation("comment_post", "POST", "/comment", DRAFT, COMMENTER, schemas.COMMENT)
 async def post(comments: Comments, parsed: Post, caller: Caller) -> JsonObject:
     stored, live = await domain.publish(comments, parsed.draft, caller)
-    return View(caller.viewer, comments.display, parsed.dialect.date).posted(stored, live)
+    return View(caller.viewer, comments.display, parsed.variant.date).posted(stored, live)

@@ -15,22 +15,22 @@ import orjson
 from ...http.response import NO_STORE, Response
 from ...limits.clients import BACKGROUND, pool_client_of
 from ...model import ORDERS, Caller
-from ...table.dialects import WALINE
 from ...table.fields import PagePath, copied
 from ...table.prefixes import API
 from ...table.rows import Declared
 from ...table.schemas import NUMBER, TEXT, AnswerSchema, object_of
+from ...table.variants import WALINE
 from ...table.who import ANYBODY
 from ..noun import Comments
 from ..rules.live import Seen
-from .comments import List, common_page
+from .comments import WantedPage, common_page
 
 operation = Declared[Comments]("comments", API)
 
 # Roots that are looked at: as many as clients show at first.
 NEWEST = 10
 # When a browser comes back after a stream has ended.
-_BEGIN = b"retry: 3000\n\n"
+_START = b"retry: 3000\n\n"
 # An empty comment, so that proxies see that the connection is in use.
 _STILL = b":\n\n"
 # Of each event.
@@ -61,7 +61,7 @@ async def _events(comments: Comments, path: str, caller: Caller) -> AsyncGenerat
     with comments.process.pools.streams.room(pool_client_of(caller)) as place:
         watched = comments.live_pages.watch(path, partial(number_of, comments), place)
         async with aclosing(watched):
-            before = _BEGIN
+            before = _START
             async for seen in watched:
                 yield before + _event(path, seen) if seen else _STILL
                 before = b""
@@ -69,7 +69,7 @@ async def _events(comments: Comments, path: str, caller: Caller) -> AsyncGenerat
 
 async def number_of(comments: Comments, path: str, version: int) -> int:
     """A number for the first part of a page's public comments; exact in any language."""
-    first = List(path, 1, NEWEST, ORDERS[0], WALINE)
+    first = WantedPage(path, 1, NEWEST, ORDERS[0], WALINE)
     body, _ = await common_page(comments, first, version, BACKGROUND)
     return int.from_bytes(blake2b(body, digest_size=6).digest())
 

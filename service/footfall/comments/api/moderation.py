@@ -73,7 +73,7 @@ def _is_of_many(request: RawRequest) -> bool:
     return request.fields.get("ids") is not None and not request.id
 
 
-def _judge_ids(ids: object) -> None:
+def _check_ids(ids: object) -> None:
     """Raises BadRequest."""
     if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
         raise BadRequest({"ids": "ids need a list of strings"})
@@ -81,7 +81,7 @@ def _judge_ids(ids: object) -> None:
         raise BadRequest({"ids": f"ids should be at most {MAX_IDS} ids of comments"})
 
 
-IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _judge_ids)
+IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _check_ids)
 _SEEN = Given(
     "seen",
     "Of each of `ids`, the `version` that was read, or its status; one that has changed is left",
@@ -143,7 +143,7 @@ def _ids(request: RawRequest) -> tuple[str, ...] | None:
     """Of many comments; None where the request is about one. Raises BadRequest."""
     if not _is_of_many(request):
         return None
-    _judge_ids(request.fields["ids"])
+    _check_ids(request.fields["ids"])
     return tuple(request.fields["ids"])
 
 

@@ -64,7 +64,7 @@ async def move(comments: Comments, parsed: Move, caller: Caller) -> JsonObject:
     is_over = False
     if parsed.is_meant:
         assert caller.viewer.account
-        ended = await domain.begin(comments, source, target, caller.viewer.account.id)
+        ended = await domain.start(comments, source, target, caller.viewer.account.id)
         with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), WAIT_SECONDS)
         is_over = all((source, target) != note[:2] for note in await comments.moves.under_way())

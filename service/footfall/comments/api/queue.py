@@ -13,10 +13,10 @@ from ...model import STATUSES, Caller, Status
 from ...render.view import View
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
-from ...table.dialects import Dialect, content
 from ...table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ...table.rows import Declared
 from ...table.schemas import A_COMMENT, MORE, NUMBER, AnswerSchema, page_of
+from ...table.variants import Variant, content
 from ...table.who import MODERATOR, READER
 from ..noun import Comments
 from ..rules import queue as domain
@@ -43,7 +43,7 @@ class Queue:
     page: int
     size: int
     after: str
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Queue":
@@ -55,7 +55,7 @@ class Queue:
             values["page"],
             values["pageSize"],
             values["after"],
-            request.dialect,
+            request.variant,
         )
 
 
@@ -109,7 +109,7 @@ async def queue(comments: Comments, parsed: Queue, caller: Caller) -> JsonObject
         )
     else:
         part = await domain.page(comments, parsed.statuses, caller.viewer, number=number, size=size)
-    view = View(caller.viewer, comments.display, parsed.dialect.date)
+    view = View(caller.viewer, comments.display, parsed.variant.date)
     answer: dict[str, Any] = {
         "page": number,
         "totalPages": -(-part.total // size),

@@ -19,11 +19,11 @@ from ...limits.clients import PoolClient, pool_client_of
 from ...model import PUBLIC, Caller, Viewer
 from ...render.view import View
 from ...table.context import ParseContext
-from ...table.dialects import Dialect, content
 from ...table.fast import FastRequest
 from ...table.fields import Fields, FieldValues, Integer
 from ...table.rows import Declared
 from ...table.schemas import A_COMMENT, AnswerSchema, list_of
+from ...table.variants import Variant, content
 from ...table.who import ANYBODY
 from ..noun import Comments
 from ..rules import comments as domain
@@ -35,14 +35,14 @@ MAX_READS = 5
 
 
 class Recent(NamedTuple):
-    """The `number` newest comments, 1 to MAX_RECENT; as their dialect has it."""
+    """The `number` newest comments, 1 to MAX_RECENT; as their variant has it."""
 
     number: int
-    dialect: Dialect
+    variant: Variant
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Recent":
-        return cls(values["count"], request.dialect)
+        return cls(values["count"], request.variant)
 
 
 RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT),), source="query")
@@ -91,7 +91,7 @@ async def _common(comments: Comments, parsed: Recent, client: PoolClient) -> Rep
 
     async def make() -> CachedAnswer:
         made_of, data = await _listing(comments, parsed, ids, PUBLIC)
-        body = parsed.dialect.content_envelope.body(data)
+        body = parsed.variant.content_envelope.body(data)
         text = repr((ids, made_of)).encode()
         tag = b'"%b-%b"' % (blake2b(text, digest_size=8).hexdigest().encode(), comments.salt())
         return CachedAnswer((ids, made_of), body, tag)
@@ -105,5 +105,5 @@ async def _listing(
     comments: Comments, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
     versions, stored, live = await domain.recent(comments, ids, parsed.number, viewer)
-    view = View(viewer, comments.display, parsed.dialect.date)
+    view = View(viewer, comments.display, parsed.variant.date)
     return versions, [Fragment(json) for json in view.elsewhere(stored, live)]

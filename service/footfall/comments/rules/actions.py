@@ -67,20 +67,20 @@ async def carry_out(
     """
     action = _action(comments, caller, order.deed, len(seen), name)
     steps = _steps(comments, order, action, _named(seen), caller)
-    run = await _begin(comments, action, steps, caller, is_named=bool(name))
+    run = await _start(comments, action, steps, caller, is_named=bool(name))
     return _all_of(await run.ended(), seen)
 
 
 async def undo(comments: Comments, name: str, caller: Caller) -> Action:
     """Restore what this action has changed, unless it was changed since. What failed can be undone
     again. Raises NotOver, Refused, Unavailable."""
-    return await (await _begin_undo(comments, name, caller)).ended()
+    return await (await _start_undo(comments, name, caller)).ended()
 
 
 # --- in the background, in bounded steps
 
 
-async def begin(
+async def start(
     comments: Comments, order: Order, targets: Seen | Matching, caller: Caller, *, name: str = ""
 ) -> Action:
     """The same for many comments: how far it is, which mostly is its end. Raises BadRequest,
@@ -97,13 +97,13 @@ async def begin(
         total, pieces = len(targets), _named(targets)
     action = _action(comments, caller, order.deed, total, name)
     steps = _steps(comments, order, action, pieces, caller)
-    return await (await _begin(comments, action, steps, caller, is_long=True)).soon()
+    return await (await _start(comments, action, steps, caller, is_long=True)).soon()
 
 
-async def begin_undo(comments: Comments, name: str, caller: Caller) -> Action:
+async def start_undo(comments: Comments, name: str, caller: Caller) -> Action:
     """The same for an undo, which has a name of its own. Raises TooManyAtOnce, Busy, Refused,
     NotOver, Unavailable."""
-    return await (await _begin_undo(comments, name, caller, is_long=True)).soon()
+    return await (await _start_undo(comments, name, caller, is_long=True)).soon()
 
 
 # --- its course
@@ -196,7 +196,7 @@ class _Run:
         await self._comments.actions.note(self.action.name, asdict(head))
 
 
-async def _begin(
+async def _start(
     comments: Comments,
     action: Action,
     steps: Steps,
@@ -211,7 +211,7 @@ async def _begin(
         if is_long:
             stack.enter_context(comments.process.pools.bulk_actions.room(pool_client_of(caller)))
         run = _Run(comments, action, caller, is_stored=is_stored, is_long=is_long)
-        if is_stored and not await comments.actions.begin(
+        if is_stored and not await comments.actions.start(
             action.name, asdict(action), action.at_ms
         ):
             run.action = await look(comments, action.name)
@@ -265,7 +265,7 @@ def _versions(stored: Sequence[StoredComment]) -> Seen:
     return {comment.id: version(comment) for comment in stored}
 
 
-async def _begin_undo(
+async def _start_undo(
     comments: Comments, name: str, caller: Caller, *, is_long: bool = False
 ) -> _Run:
     undone = await stored(comments, name)
@@ -277,7 +277,7 @@ async def _begin_undo(
     action = replace(_action(comments, caller, undone.deed, len(entries)), is_undo=True)
     steps = Undo(comments, name, undone.deed, entries, caller).steps(STEP_COMMENTS)
     try:
-        return await _begin(comments, action, steps, caller, is_long=is_long)
+        return await _start(comments, action, steps, caller, is_long=is_long)
     except BaseException:
         await comments.actions.release(name)
         raise

@@ -16,7 +16,7 @@ class Rules:
     """The site's rules for new comments, from its settings.
 
     `cooldown` allows a comment at a time from an address, None any number;
-    `comment_length` is in characters. Comments are pending with `is_audited`, with `is_judged`
+    `comment_length` is in characters. Comments are pending with `is_audited`, with `is_filtered`
     until spam filters have answered, and with more than `max_links` links, if that is not 0; but
     not those of accounts with `trust_after` approved ones, if that is not 0. Spam is kept for
     `spam_days`, 0 for ever; and where comments are almost full, what is held for `held_days`.
@@ -25,7 +25,7 @@ class Rules:
     cooldown: Rate | None = None
     comment_length: int = 16_384
     is_audited: bool = False
-    is_judged: bool = False
+    is_filtered: bool = False
     max_links: int = 0
     trust_after: int = 0
     spam_days: int = 0
@@ -36,7 +36,7 @@ class Rules:
     @property
     def asks_for_trust(self) -> bool:
         """Does it matter how many approved comments an account has?"""
-        may_wait = self.is_audited or self.is_judged or self.max_links > 0
+        may_wait = self.is_audited or self.is_filtered or self.max_links > 0
         return may_wait and self.trust_after > 0
 
     def holds(self, html: str) -> bool:
@@ -58,5 +58,5 @@ def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int =
     if made.has_forbidden_words or made.banned:
         return "spam"
     is_trusted = rules.asks_for_trust and approved >= rules.trust_after
-    must_wait = rules.is_judged or rules.holds(made.html)
+    must_wait = rules.is_filtered or rules.holds(made.html)
     return "waiting" if must_wait and not is_trusted else "approved"

@@ -115,7 +115,7 @@ async def erase(
     caller: Caller,
     after: str = "",
     *,
-    is_begun: bool | None = None,
+    is_started: bool | None = None,
 ) -> Erasure:
     """Anonymise the next part of an author's comments, or delete them with their replies; the last
     part removes everything else. Call it again with the outcome's `after` until that is "".
@@ -139,8 +139,8 @@ async def erase(
     done += await comments.deletions.erase(author.wrote, comments.process.clock())
     is_forgotten = await _forget(comments, author)
     has_account = bool(author.account) and await remove_account(comments.accounts, author.id)
-    is_begun = bool(after) if is_begun is None else is_begun
-    is_logged = bool(is_begun or done or is_forgotten or has_account)
+    is_started = bool(after) if is_started is None else is_started
+    is_logged = bool(is_started or done or is_forgotten or has_account)
     if is_logged:
         # A digest, since the log must not be where the email is still known.
         name = author.id or f"mail {digest(author.mail)}"

@@ -159,12 +159,12 @@ async def _store_words(
     approved = await _approved(comments.rules, comments.index, caller)
     written = codec.comment(stored)
     made = await made_of(comments, text, "", (written.nick, written.link), caller)
-    judged = verdict(caller, comments.rules, made, approved=approved)
+    ruled = verdict(caller, comments.rules, made, approved=approved)
     await comments.room.take(caller, made.html, text)
 
     async def attempt(stored: StoredComment) -> None:
         after = replace(codec.comment(stored), html=made.html, source=text, is_edited=False)
-        await _put(comments, stored, after, _stricter(stored.status, judged), caller)
+        await _put(comments, stored, after, _stricter(stored.status, ruled), caller)
 
     try:
         await until_settled(comments.moderation, stored, attempt)
@@ -236,11 +236,11 @@ def edited(
     return comment if comment.account else _renamed(display, comment, wanted)
 
 
-def _stricter(status: Status, judged: Status) -> Status | None:
+def _stricter(status: Status, ruled: Status) -> Status | None:
     """The status after an author's edit: an unpublished comment stays unpublished."""
-    if judged == "approved" or (status, judged) == ("spam", "waiting"):
+    if ruled == "approved" or (status, ruled) == ("spam", "waiting"):
         return None
-    return judged
+    return ruled
 
 
 def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment:

@@ -20,7 +20,7 @@ from ...ids import SHORT, digest
 from ...model import COUNTERS, NO_VIEWS, Comment, OnShare, StoredComment
 from ..noun import Comments
 from ..store import codec
-from ..store.comments import Step
+from ..store.comments import WalkStep
 from ..store.moves import MoveNote, MoveUnderWay, TakenComment
 from ..store.outcomes import AlreadyPublished, IdTaken
 from ..store.status import status_in, status_of
@@ -63,18 +63,18 @@ async def move(
     Raises MoveUnderWay; StoreUnavailable, after which a service continues it.
     """
     note = MoveNote(source, target, by, comments.process.clock())
-    await comments.moves.begin(note)
+    await comments.moves.start(note)
     return await _carry_out(comments, note, on_share)
 
 
-async def begin(comments: Comments, source: str, target: str, by: str) -> asyncio.Event:
+async def start(comments: Comments, source: str, target: str, by: str) -> asyncio.Event:
     """The same in the background; the event is set when it has ended, or was left to a service.
 
     Raises Refused, StoreUnavailable.
     """
     note, ended = MoveNote(source, target, by, comments.process.clock()), asyncio.Event()
     try:
-        await comments.moves.begin(note)
+        await comments.moves.start(note)
     except MoveUnderWay as error:
         raise Refused("One of these pages is being moved. Try again later.") from error
 
@@ -110,7 +110,7 @@ async def follow_restored(comments: Comments, ids: Iterable[str], by: str) -> No
         for id in by_page.values():
             moved, stored = await comments.forwards.follow(id), await comments.store.by_ids([id])
             if moved and stored:
-                await begin(comments, stored[0].path, moved[0], by)
+                await start(comments, stored[0].path, moved[0], by)
 
 
 async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:
@@ -165,7 +165,7 @@ async def _move_comments(comments: Comments, note: MoveNote, on_share: OnShare) 
     return are_all_there
 
 
-async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: bool) -> int:
+async def _take(comments: Comments, note: MoveNote, step: WalkStep, *, are_replies: bool) -> int:
     """Take the readable comments of a step whose id the other page does not have; their number."""
     copies = dict[str, tuple[Comment, bytes]]()
     for short, body, private, _, held, _ in step.comments:

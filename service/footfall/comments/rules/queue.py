@@ -170,7 +170,7 @@ async def news(comments: Comments, statuses: Sequence[Status]) -> QueueNews:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SearchStep:
     """Comments that were looked at together, those of them that match, and where to continue: "" at
     the end. `total` are of these statuses."""
 
@@ -182,7 +182,7 @@ class Step:
 
 async def steps(
     comments: Comments, wanted: Wanted, after: str, size: int = 0, *, most: int
-) -> AsyncGenerator[Step]:
+) -> AsyncGenerator[SearchStep]:
     """Look at comments, newest first, at `most` and their usual bytes; `size` at a time where all
     match. Raises BadRequest."""
     if after and not is_id(after):
@@ -196,7 +196,7 @@ async def steps(
         searched += len(ids)
         bytes_left -= sum(len(comment.body.content) for comment in shown)
         after = ids[-1] if len(ids) == size else ""
-        yield Step(await matching(comments, wanted, shown), len(ids), total, after)
+        yield SearchStep(await matching(comments, wanted, shown), len(ids), total, after)
         if not after:
             return
 

@@ -21,7 +21,7 @@ MAX_BEGINNING_CHARACTERS = 100
 Test = Callable[[Comment], bool]
 
 
-class Beginning(NamedTuple):
+class Start(NamedTuple):
     """A comment's page, its first words, and its author."""
 
     url: str
@@ -29,7 +29,7 @@ class Beginning(NamedTuple):
     author: str
 
 
-UNKNOWN = Beginning("", "", "")
+UNKNOWN = Start("", "", "")
 
 
 async def with_authors(comments: Comments, stored: Sequence[StoredComment]) -> dict[str, Comment]:
@@ -114,7 +114,7 @@ def is_caught_by(value: str) -> Test:
     return test
 
 
-async def beginnings(comments: Comments, ids: Sequence[str]) -> dict[str, Beginning]:
+async def beginnings(comments: Comments, ids: Sequence[str]) -> dict[str, Start]:
     """Of those comments that are still there, or in the bin."""
     known = [id for id in dict.fromkeys(ids) if is_id(id)]
     stored = await comments.store.by_ids(known) if known else []
@@ -122,6 +122,6 @@ async def beginnings(comments: Comments, ids: Sequence[str]) -> dict[str, Beginn
     binned = [each.stored for each in await comments.bin.by_ids(sorted(gone))] if gone else []
     whole = await with_authors(comments, [*stored, *binned])
     return {
-        id: Beginning(each.path, each.source[:MAX_BEGINNING_CHARACTERS], each.nick or "")
+        id: Start(each.path, each.source[:MAX_BEGINNING_CHARACTERS], each.nick or "")
         for id, each in whole.items()
     }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...model import Status, StoredComment
-from ...notify.notification import Failed, Notification
+from ...notify.notification import NotDelivered, Notification
 from ...notify.spam_checkers import SpamChecker
 from ...tasks import Task
 from ..noun import Comments
@@ -62,8 +62,8 @@ async def decide(
     for spam_checker in spam_checkers:
         try:
             is_spam = is_spam or await spam_checker.is_spam(notification)
-        except Failed as failed:
-            raise Failed(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
+        except NotDelivered as failed:
+            raise NotDelivered(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
     if not is_spam and comments.rules.holds(codec.comment(whole).html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"

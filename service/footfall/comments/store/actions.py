@@ -31,7 +31,7 @@ class Actions:
         self._redis = redis
         self._keys = keys
 
-    async def begin(self, name: str, head: Mapping[str, Any], now_ms: int) -> bool:
+    async def start(self, name: str, head: Mapping[str, Any], now_ms: int) -> bool:
         """Store a new action; False if there is one of this name."""
         is_new, *_ = await self._redis.change(*self._beginning(name, head, now_ms))
         return bool(is_new)

@@ -69,7 +69,7 @@ class Preconditions(NamedTuple):
     closes: int | None = None
 
 
-class Step(NamedTuple):
+class WalkStep(NamedTuple):
     """A step of a walk over a page (lua/comments/copy.lua).
 
     `cursor` and `echo` are for the next step; they are valid on this `server` only, and "" at the
@@ -297,7 +297,9 @@ class CommentStore:
         )
         return {id: half for id, half in zip(ids, halves, strict=True) if half}
 
-    async def copy(self, page: str, cursor: str, echo: str, count: int, ids: Sequence[str]) -> Step:
+    async def copy(
+        self, page: str, cursor: str, echo: str, count: int, ids: Sequence[str]
+    ) -> WalkStep:
         """The next comments of a walk over a page, and those with these short ids.
 
         `cursor` and `echo` are those of the step before, "" for the first one.
@@ -314,7 +316,7 @@ class CommentStore:
         )
         # A fingerprint that is not UTF-8 belongs to no comment; readers only have to see that.
         texts = [pair.decode(errors="replace") for pair in pairs]
-        return Step(
+        return WalkStep(
             # Scripts write only numbers as versions.
             int(version) if version.isdigit() else 0,
             path.decode(errors="replace"),
@@ -326,7 +328,7 @@ class CommentStore:
             {head.decode(errors="replace") for head in heads},
         )
 
-    async def walk(self, page: str, count: int) -> AsyncIterator[Step]:
+    async def walk(self, page: str, count: int) -> AsyncIterator[WalkStep]:
         """All comments of a page in steps; started again if another server answers, as cursors are
         valid on one server only."""
         cursor, server = "0", b""

@@ -65,7 +65,7 @@ class _Turn:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self.begun = -math.inf
+        self.started = -math.inf
 
 
 class Journal:
@@ -96,9 +96,9 @@ class Journal:
         reply without the entries. Raises StoreUnavailable, ErrorReply; if it was done all the same,
         the site follows later."""
         change = f"{page} {token_hex(4)}"
-        begin = ("ZADD", self._keys.site("changing"), self._clock(), change)
+        start = ("ZADD", self._keys.site("changing"), self._clock(), change)
         journal = self._keys.page(page, "journal")
-        reply: list[Any] = await script.after(begin, **values, journal=journal)
+        reply: list[Any] = await script.after(start, **values, journal=journal)
         if reply[0] != b"OK":
             self._background.start(self._end(change))
             return reply
@@ -118,8 +118,8 @@ class Journal:
         the walks over its journal: one that started after their change includes it."""
         turn, since = self._turns.setdefault(page, _Turn()), asyncio.get_running_loop().time()
         async with turn.lock:
-            if turn.begun <= since:
-                turn.begun = asyncio.get_running_loop().time()
+            if turn.started <= since:
+                turn.started = asyncio.get_running_loop().time()
                 await self.follow(page)
 
     async def follow(self, page: str) -> bool:

@@ -91,7 +91,7 @@ class Moves:
 
     # Which are under way.
 
-    async def begin(self, note: MoveNote) -> None:
+    async def start(self, note: MoveNote) -> None:
         """Raises MoveUnderWay, unless it is of this very move."""
         for each in await self.under_way():
             if each[:2] != note[:2] and {*each[:2]} & {*note[:2]}:
@@ -99,7 +99,7 @@ class Moves:
         await self.go_on(note)
         await self._redis.change(("INCRBY", self._keys.site("moved"), 1))
 
-    async def begun(self) -> int:
+    async def started(self) -> int:
         """How many moves have ever started."""
         (number,) = await self._redis.ask_masters(("GET", self._keys.site("moved")))
         return int(number or 0)

@@ -77,13 +77,13 @@ def _is_id(text: object) -> bool:
     return is_short and str(text).replace("-", "", 1).isdecimal()
 
 
-def _judge_ids(ids: object) -> None:
+def _check_ids(ids: object) -> None:
     if not isinstance(ids, list) or not 0 < len(ids) <= MAX_SHOWN or not all(map(_is_id, ids)):
         raise BadRequest({"ids": f"ids need 1 to {MAX_SHOWN} entries of the outbox"})
 
 
 ENTRIES = copied(
-    Entries, (Texts("ids", "Entries of the outbox", MAX_SHOWN, MAX_ENTRY_CHARACTERS, _judge_ids),)
+    Entries, (Texts("ids", "Entries of the outbox", MAX_SHOWN, MAX_ENTRY_CHARACTERS, _check_ids),)
 )
 
 
@@ -105,11 +105,11 @@ async def drop(notifications: Notifications, parsed: Entries, caller: Caller) ->
     return {"count": await notifications.outbox.drop(parsed.ids)}
 
 
-def _judge_mail(to: str, context: ParseContext) -> str:
+def _check_mail(to: str, context: ParseContext) -> str:
     return "" if is_mail(to) else "to need an email under your options"
 
 
-READER = copied(str, (Text("to", "Recipient; without, the owner", MAX_MAIL, check=_judge_mail),))
+READER = copied(str, (Text("to", "Recipient; without, the owner", MAX_MAIL, check=_check_mail),))
 
 
 TOLD_ANSWER = AnswerSchema(map_of(TEXT))

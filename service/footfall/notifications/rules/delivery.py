@@ -27,8 +27,8 @@ from ...notify.notification import (
     READER_MAIL,
     Channel,
     Dropped,
-    Failed,
     Gathered,
+    NotDelivered,
     Notification,
 )
 from ...notify.spam_checkers import SpamChecker
@@ -62,7 +62,7 @@ MAX_REASON_CHARACTERS = 300
 class Delivery:
     """`channels` are all configured ones; tasks of others, which were turned off, are dropped.
 
-    Before notifications of a comment that waits for them, the spam filters `judges` are queried.
+    Before notifications of a comment that waits for them, the `spam_checkers` are queried.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Delivery:
         """Runs until it is cancelled; `stop` then returns started tasks to the queue."""
         loop = asyncio.get_running_loop()
         next_wake = loop.time()
-        await _tried(self._outbox.begin())
+        await _tried(self._outbox.start())
         while not self._is_stopping:
             # Each by itself: a failure must not stop the others.
             if loop.time() >= next_wake:
@@ -106,14 +106,14 @@ class Delivery:
         now_ms = self.process.clock()
         await self._outbox.wake(now_ms)
         if OWNER_MAIL in self.channels:
-            await self._digest.begin(now_ms)
+            await self._digest.start(now_ms)
         if self._room():
-            self._begin(await self._outbox.take_over(self._room()))
+            self._start(await self._outbox.take_over(self._room()))
 
     async def step(self) -> int:
         """Start as many tasks as capacity allows; their number. Raises StoreUnavailable."""
         entries = await self._outbox.take(self._room()) if self._room() else []
-        self._begin(entries)
+        self._start(entries)
         return len(entries)
 
     async def stop(self) -> None:
@@ -140,7 +140,7 @@ class Delivery:
             arrival.cancel()
             self._outbox.arrived.clear()
 
-    def _begin(self, entries: Sequence[OutboxEntry]) -> None:
+    def _start(self, entries: Sequence[OutboxEntry]) -> None:
         for entry in entries:
             task = asyncio.create_task(self._carry_out(entry))
             self._running[task] = entry
@@ -157,7 +157,7 @@ class Delivery:
             except Undecided as undecided:
                 due_ms = self.process.clock() + UNDO_MS
                 await self._outbox.later(entry, undecided.task, due_ms)
-            except Failed as failed:
+            except NotDelivered as failed:
                 await self._failed(entry, str(failed), is_final=failed.is_final)
             except TimeoutError:
                 await self._failed(entry, f"no answer within {ATTEMPT_SECONDS} seconds")
@@ -173,7 +173,7 @@ class Delivery:
             log.warning("%s is retried later, as Redis does not answer", entry.task.name)
 
     async def _attempt(self, task: Task) -> Sequence[Task]:
-        """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
+        """What follows from a task that is carried out. Raises NotDelivered, StoreUnavailable."""
         if task.kind == DIGEST:
             await self._tell_digest(task)
             return ()
@@ -196,7 +196,7 @@ class Delivery:
     async def _tell(
         self, channel: Channel, notification: Notification, task: Task, stored: StoredComment
     ) -> None:
-        """Raises Failed, Undecided."""
+        """Raises NotDelivered, Undecided."""
         if not channel.wants(notification):
             if channel.name != READER_MAIL:
                 spam_check.require_decided(task, stored)
@@ -216,7 +216,7 @@ class Delivery:
 
     async def _tell_digest(self, task: Task) -> None:
         """Notify the owner of the gathered comments, unless all of them are decided by now. Raises
-        Failed."""
+        NotDelivered."""
         channel, comments = self.channels.get(OWNER_MAIL), self._comments
         ids = await self._digest.ids(task.version)
         news = await undecided(comments, ids)
@@ -257,12 +257,12 @@ class Delivery:
     async def _failed(self, entry: OutboxEntry, reason: str, *, is_final: bool = False) -> None:
         reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
         task = replace(entry.task, attempts=entry.task.attempts + 1)
-        is_judges = task.kind == spam_check.KIND
-        most = spam_check.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
+        is_filters = task.kind == spam_check.KIND
+        most = spam_check.MAX_ATTEMPTS if is_filters else MAX_ATTEMPTS
         if is_final or task.attempts >= most:
             log.error("%s was not delivered, and has failed permanently: %s", task.name, reason)
             self.process.metrics.deliveries.add("given up")
-            follow = [spam_check.after(task)] if is_judges else []
+            follow = [spam_check.after(task)] if is_filters else []
             await self._outbox.give_up(entry, task, reason, follow)
             return
         wait_ms = _wait_ms(task.attempts)

@@ -18,7 +18,7 @@ from ...limits.buckets import Bucket, TokenBuckets
 from ...model import Comment, Viewer
 from ...netaddr import limit_key, network_key
 from ...notify.comment_letters import Unsubscribing
-from ...notify.notification import Failed
+from ...notify.notification import NotDelivered
 from ..store.digest import Digest
 from ..store.unsubscribed import Unsubscribed
 
@@ -52,12 +52,12 @@ class Recipients:
         self.address = address
 
     async def ask(self, mail: str, about: Comment, is_counted: bool) -> Unsubscribing:
-        """A retry does not count again. Raises Failed for an invalid email address;
+        """A retry does not count again. Raises NotDelivered for an invalid email address;
         StoreUnavailable."""
         try:
             recipient = recipient_of(mail)
         except ValueError as error:
-            raise Failed(str(error), is_final=True) from None
+            raise NotDelivered(str(error), is_final=True) from None
         who, thread = digest(recipient), about.root
         if await self._unsubscribed.has(who, thread):
             return Unsubscribing(may_get=False)

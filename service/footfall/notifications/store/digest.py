@@ -38,20 +38,20 @@ class Digest:
         )
         return bool(status == b"NOW")
 
-    async def begin(self, now_ms: int) -> None:
+    async def start(self, now_ms: int) -> None:
         """Put the next digest into the outbox, if it is time for one."""
         task = Task(DIGEST, "", "", "", "", now_ms).dump()
         await self._digest(
             **self._names, outbox=self._outbox, now=now_ms, every=self._every_ms, task=task
         )
 
-    async def ids(self, begun_ms: int) -> list[str]:
+    async def ids(self, started_ms: int) -> list[str]:
         """Of all gathered comments, newest first; none for a digest after which another one was
         started, as while the mail server is unreachable: that one contains them."""
         until, ids = await self._redis.ask_masters(
             ("GET", self._names["mailed"]), ("ZREVRANGE", self._names["gathered"], 0, -1)
         )
-        is_newest = int(until or 0) == begun_ms + self._every_ms
+        is_newest = int(until or 0) == started_ms + self._every_ms
         return [id.decode() for id in ids] if is_newest else []
 
     async def told(self, ids: Sequence[str]) -> None:

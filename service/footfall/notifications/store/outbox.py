@@ -114,11 +114,11 @@ class Outbox:
             except ErrorReply as error:
                 if "NOGROUP" not in str(error):
                     raise
-                await self.begin()
+                await self.start()
             else:
                 return reply
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Make the stream and the group of consumers, if they are not there."""
         try:
             await self._redis.change(("XGROUP", "CREATE", self._stream, GROUP, "0", "MKSTREAM"))

@@ -16,7 +16,7 @@ SENT = {
 }
 
 
-class OwnPage:
+class AdminPage:
     """A page in a browser of its own."""
 
     def __init__(self, site: Site) -> None:

@@ -2,7 +2,7 @@
 
 Waline's clients use one under /api, where everything is wrapped; older ones another without prefix,
 where counts and comments are bare and have other shapes. Both serve pages of other sites, which
-send a token. The admin UI's variant is in own_pages.py; prefixes.py maps prefixes to variants.
+send a token. The admin UI's variant is in admin_ui.py; prefixes.py maps prefixes to variants.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from ..errors import Forbidden, ServiceError
 from ..http import cors
-from ..http.client import Headers, is_allowed, is_own_page, token_of
+from ..http.client import Headers, is_admin_page, is_allowed, token_of
 from ..http.envelope import ENVELOPE, NO_ENVELOPE, Envelope
 from ..http.fetch_metadata import is_sent_elsewhere
 from ..http.policy import Policy
@@ -36,8 +36,8 @@ class Refusals(NamedTuple):
 
 # Compared by identity, since finished pages are cached by it.
 @dataclass(frozen=True, slots=True, eq=False)
-class Dialect:
-    """Its values are functions wherever dialects differ by more than words."""
+class Variant:
+    """Its values are functions wherever variants differ by more than words."""
 
     # Finds the sender of a request.
 
@@ -84,16 +84,16 @@ class Dialect:
         return self.admit is _admit_page and self.token is _token
 
 
-def usual(dialect: Dialect) -> Envelope:
-    return dialect.envelope
+def usual(variant: Variant) -> Envelope:
+    return variant.envelope
 
 
-def content(dialect: Dialect) -> Envelope:
-    return dialect.content_envelope
+def content(variant: Variant) -> Envelope:
+    return variant.content_envelope
 
 
 def _admit_page(scope: Scope, headers: Headers, policy: Policy) -> None:
-    if not (is_allowed(headers, policy.domains) or is_own_page(headers, policy)):
+    if not (is_allowed(headers, policy.domains) or is_admin_page(headers, policy)):
         raise Forbidden()
 
 
@@ -130,7 +130,7 @@ def _refusal(status: int) -> AnswerSchema:
     return AnswerSchema(object_of(errno={"enum": numbers}, _optional=properties))
 
 
-WALINE = Dialect(
+WALINE = Variant(
     admit=_admit_page,
     token=_token,
     door="api",

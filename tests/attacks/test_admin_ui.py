@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Site, Sites
-from tests.support.own_pages import OwnPage
+from tests.support.admin_ui import AdminPage
 
 ON = ("fake",)
 
@@ -20,8 +20,8 @@ async def site(make_site: Sites) -> Site:
 
 
 @pytest.fixture
-async def page(site: Site) -> OwnPage:
-    page = OwnPage(site)
+async def page(site: Site) -> AdminPage:
+    page = AdminPage(site)
     await page.ask("POST", "token", OWNER)
     return page
 
@@ -49,7 +49,7 @@ FORGED: tuple[dict[str, str | None], ...] = (
 )
 
 
-async def test_a_page_that_acts_as_its_reader(site: Site, page: OwnPage) -> None:
+async def test_a_page_that_acts_as_its_reader(site: Site, page: AdminPage) -> None:
     """Who: the owner of any page that an administrator visits. What: has the visitor's browser
     delete, approve, edit, promote, log in and log out, by forms, scripts and frames (CSRF).
     Instead: nothing happens without a header that only this service's own pages can send, as the
@@ -75,7 +75,7 @@ async def test_a_page_that_acts_as_its_reader(site: Site, page: OwnPage) -> None
     assert answer["data"]["type"] == "guest"
 
 
-async def test_a_form_that_acts_as_its_reader(site: Site, page: OwnPage) -> None:
+async def test_a_form_that_acts_as_its_reader(site: Site, page: AdminPage) -> None:
     """Who: the owner of any page that an administrator visits. What: has the browser send a form
     that counts bots as people or logs the visitor out (CSRF); such a form needs no header. Instead:
     nothing happens, since the browser says which page has sent it."""
@@ -97,7 +97,7 @@ async def test_a_form_that_acts_as_its_reader(site: Site, page: OwnPage) -> None
     ).as_people == frozenset()
 
 
-async def test_a_script_that_asks_before(page: OwnPage) -> None:
+async def test_a_script_that_asks_before(page: AdminPage) -> None:
     """Who: a script of another site. What: asks by a preflight whether it may send the header.
     Instead: the answer permits nothing, so the browser sends nothing, and no answer may be read."""
     answer = await page.ask(
@@ -113,16 +113,16 @@ async def test_a_script_that_asks_before(page: OwnPage) -> None:
         assert not [name for name in each.headers if name.startswith("access-control-")]
 
 
-async def test_a_session_that_was_there_before_the_log_in(site: Site, page: OwnPage) -> None:
+async def test_a_session_that_was_there_before_the_log_in(site: Site, page: AdminPage) -> None:
     """Who: somebody who can set a cookie, on another host of the domain or at a shared computer.
     What: leaves a session of theirs, or one that they know, for the owner to log in to (fixation).
     Instead: each login starts a new session, and if there are two cookies, neither counts."""
-    other = OwnPage(site)
+    other = AdminPage(site)
     await other.ask("POST", "token", GUEST)
     known = other.cookie
     await other.ask("POST", "token", OWNER, cookie=known)
     assert other.cookie != known
-    thief = OwnPage(site)
+    thief = AdminPage(site)
     thief.cookie = known
     assert (await thief("GET", "token"))["data"]["email"] == GUEST["email"]
     answer = await page.ask("GET", "token", cookie=f"{known}; {page.cookie}")

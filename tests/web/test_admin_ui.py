@@ -20,7 +20,7 @@ from footfall.owner import day_table, demo, link_pages, overview_page, statistic
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
 from footfall.owner.files import UI
 from tests.conftest import Site, Sites
-from tests.support.own_pages import OwnPage
+from tests.support.admin_ui import AdminPage
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 
@@ -33,15 +33,15 @@ async def site(make_site: Sites) -> Site:
 
 
 @pytest.fixture
-def page(site: Site) -> OwnPage:
-    return OwnPage(site)
+def page(site: Site) -> AdminPage:
+    return AdminPage(site)
 
 
 def lines_of(answer: httpx.Response) -> list[str]:
     return answer.headers.get_list("set-cookie")
 
 
-async def test_a_log_in_is_a_cookie_that_no_script_can_read(page: OwnPage) -> None:
+async def test_a_log_in_is_a_cookie_that_no_script_can_read(page: AdminPage) -> None:
     answer = await page.ask("POST", "token", MARA)
     for line, expected in zip(lines_of(answer), ("footfall=", "footfall-device="), strict=True):
         name, *attributes = line.split("; ")
@@ -52,7 +52,7 @@ async def test_a_log_in_is_a_cookie_that_no_script_can_read(page: OwnPage) -> No
     assert (await page("GET", "token"))["data"]["email"] == "mara@example.com"
 
 
-async def test_a_log_in_lasts_as_long_as_was_asked_for(page: OwnPage) -> None:
+async def test_a_log_in_lasts_as_long_as_was_asked_for(page: AdminPage) -> None:
     answer = await page.ask("POST", "token", {**MARA, "remember": True})
     lines = lines_of(answer)
     assert lines
@@ -72,7 +72,7 @@ async def test_over_https_the_cookie_is_sent_over_https_only(
 ) -> None:
     site = make_site.without_accounts(**environ)
     await site.send("POST", "/api/user", MARA)
-    page = OwnPage(site)
+    page = AdminPage(site)
     lines = lines_of(await page.ask("POST", "token", MARA, **headers))
     path = "/c/ui" if environ else "/ui"
     for line, name in zip(lines, ("footfall=", "footfall-device="), strict=True):
@@ -85,7 +85,7 @@ async def test_over_https_the_cookie_is_sent_over_https_only(
     assert (await page.ask("GET", "token", **headers)).json()["data"] == {}
 
 
-async def test_a_log_out_ends_the_session_and_the_cookie(page: OwnPage) -> None:
+async def test_a_log_out_ends_the_session_and_the_cookie(page: AdminPage) -> None:
     await page.ask("POST", "token", MARA)
     kept = page.cookie
     answer = await page.ask("DELETE", "token")
@@ -99,7 +99,7 @@ async def test_a_log_out_ends_the_session_and_the_cookie(page: OwnPage) -> None:
 DEVICE = "footfall-device"
 
 
-async def told(page: OwnPage, before: str = "") -> tuple[str, str]:
+async def told(page: AdminPage, before: str = "") -> tuple[str, str]:
     """What a login with this cookie leaves in the browser: the cookie, and the browser's name."""
     sent = f"{DEVICE}={before}" if before else None
     answer = await page.ask("POST", "token", MARA, cookie=sent)
@@ -108,13 +108,13 @@ async def told(page: OwnPage, before: str = "") -> tuple[str, str]:
     return cookie, jwt.decode(cookie, options={"verify_signature": False})["device"]
 
 
-async def test_a_browser_keeps_its_name_for_an_account_that_comes_back(page: OwnPage) -> None:
+async def test_a_browser_keeps_its_name_for_an_account_that_comes_back(page: AdminPage) -> None:
     cookie, name = await told(page)
     again, same = await told(page, cookie)
     assert (same, (await told(page, again))[1]) == (name, name)
 
 
-async def test_a_browser_is_forgotten_after_thirty_days(site: Site, page: OwnPage) -> None:
+async def test_a_browser_is_forgotten_after_thirty_days(site: Site, page: AdminPage) -> None:
     cookie, name = await told(page)
     site.clock.now += 29 * 86_400_000
     assert (await told(page, cookie))[1] == name
@@ -123,18 +123,18 @@ async def test_a_browser_is_forgotten_after_thirty_days(site: Site, page: OwnPag
 
 
 @pytest.mark.parametrize("cookie", ["x", "a.b.c", "x" * 2000, "a=b; footfall-device=c"])
-async def test_a_cookie_that_tells_no_browser_is_as_none(page: OwnPage, cookie: str) -> None:
+async def test_a_cookie_that_tells_no_browser_is_as_none(page: AdminPage, cookie: str) -> None:
     answer = await page.ask("POST", "token", MARA, cookie=f"{DEVICE}={cookie}")
     assert answer.json()["errno"] == 0
 
 
-async def test_a_log_in_for_another_sites_page_is_handed_to_it(site: Site, page: OwnPage) -> None:
+async def test_a_log_in_for_another_sites_page_is_handed_to_it(site: Site, page: AdminPage) -> None:
     token = (await page("POST", "token", {**MARA, "hand": True}))["data"]["token"]
     assert (await site.get("/api/token", by=token))["data"]["email"] == "mara@example.com"
 
 
 async def test_the_api_ignores_the_cookie_and_the_pages_ignore_tokens(
-    site: Site, page: OwnPage
+    site: Site, page: AdminPage
 ) -> None:
     await page.ask("POST", "token", MARA)
     headers = {"cookie": page.cookie}
@@ -146,7 +146,7 @@ async def test_the_api_ignores_the_cookie_and_the_pages_ignore_tokens(
     assert answer.json()["data"] == {}
 
 
-async def test_every_operation_has_the_same_answer_there(site: Site, page: OwnPage) -> None:
+async def test_every_operation_has_the_same_answer_there(site: Site, page: AdminPage) -> None:
     await page.ask("POST", "token", MARA)
     posted = (await page("POST", "comment", {"comment": "hello", "url": "/p"}))["data"]
     assert posted["type"] == "administrator"
@@ -157,7 +157,7 @@ async def test_every_operation_has_the_same_answer_there(site: Site, page: OwnPa
     assert (await page("GET", "article?path=/p"))["data"] == [{"time": 0}]
 
 
-async def test_no_other_site_reads_an_answer_and_nothing_caches_it(page: OwnPage) -> None:
+async def test_no_other_site_reads_an_answer_and_nothing_caches_it(page: AdminPage) -> None:
     await page.ask("POST", "token", MARA)
     for path in ("token", "comment?type=list", "comment?path=/p", "user?page=1", "comment?path="):
         answer = await page.ask("GET", path)
@@ -167,7 +167,7 @@ async def test_no_other_site_reads_an_answer_and_nothing_caches_it(page: OwnPage
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
-async def test_a_second_factor_is_shown_as_a_picture_that_needs_no_script(page: OwnPage) -> None:
+async def test_a_second_factor_is_shown_as_a_picture_that_needs_no_script(page: AdminPage) -> None:
     await page.ask("POST", "token", MARA)
     shown = (await page("GET", "token/2fa"))["data"]
     assert shown["qr"].startswith("data:image/svg+xml")
@@ -187,7 +187,7 @@ async def test_all_addresses_of_administrators_pages_serve_one_file(site: Site) 
 
 
 async def test_a_page_comes_with_the_answers_that_its_script_asks_for_first(
-    site: Site, page: OwnPage
+    site: Site, page: AdminPage
 ) -> None:
     await page.ask("POST", "token", MARA)
 
@@ -213,7 +213,7 @@ async def test_a_page_comes_with_the_answers_that_its_script_asks_for_first(
 
 
 async def test_the_first_answers_are_left_out_while_redis_does_not_answer(
-    site: Site, page: OwnPage, monkeypatch: pytest.MonkeyPatch
+    site: Site, page: AdminPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await page.ask("POST", "token", MARA)
 

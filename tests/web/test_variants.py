@@ -1,4 +1,4 @@
-"""A dialect is one entry in a table: whatever a service says under its prefix, it says in it."""
+"""A variant is one entry in a table: whatever a service says under its prefix, it says in it."""
 
 from dataclasses import replace
 from itertools import product
@@ -11,12 +11,12 @@ from footfall import routes
 from footfall.errors import ServiceError
 from footfall.http.envelope import Envelope
 from footfall.http.response import JSON_TYPE, Response
-from footfall.table.dialects import REFUSAL_STATUSES, WALINE, Refusals
-from footfall.table.own_pages import OWN_PAGES
+from footfall.table.admin_ui import ADMIN_UI
 from footfall.table.prefixes import API, UI, Prefix
 from footfall.table.schemas import AnswerSchema
+from footfall.table.variants import REFUSAL_STATUSES, WALINE, Refusals
 from tests.conftest import ADMIN, Site, Sites
-from tests.support.own_pages import SENT, OwnPage, last
+from tests.support.admin_ui import SENT, AdminPage, last
 
 # fakeredis cannot be exported as a whole.
 ON = ("valkey",)
@@ -37,7 +37,7 @@ def said(error: ServiceError, language: str) -> Response:
 REFUSALS = Refusals(said, "Other", dict.fromkeys(REFUSAL_STATUSES, AnswerSchema(REFUSED)))
 AROUND = Envelope(b'{"code":0,"result":', b"}")
 OTHER = replace(WALINE, envelope=AROUND, content_envelope=AROUND, refusals=REFUSALS)
-OTHER_PAGES = replace(OWN_PAGES, envelope=AROUND, content_envelope=AROUND, refusals=REFUSALS)
+OTHER_PAGES = replace(ADMIN_UI, envelope=AROUND, content_envelope=AROUND, refusals=REFUSALS)
 OTHERS = {API: Prefix("/other", OTHER, OTHER), UI: Prefix("/ui/other", OTHER_PAGES, OTHER_PAGES)}
 TABLE = [
     replace(
@@ -52,7 +52,7 @@ def prefixes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "TABLE", TABLE)
 
 
-def is_in_dialect(said: Any) -> bool:
+def is_in_variant(said: Any) -> bool:
     return said.keys() in ({"code", "result"}, {"code", "why"})
 
 
@@ -60,12 +60,12 @@ FOR_ALL = [row for row in TABLE if API in row.prefixes and row.answer.type == JS
 FOR_PAGES = [row for row in TABLE if UI in row.prefixes and row.answer.type == JSON_TYPE]
 
 
-async def test_every_operation_answers_in_the_dialect_of_its_prefix(site: Site) -> None:
+async def test_every_operation_answers_in_the_variant_of_its_prefix(site: Site) -> None:
     assert FOR_ALL
     for row, by in product(FOR_ALL, ({}, {"authorization": f"Bearer {ADMIN.id}"})):
         query = f"?type={row.type}" if row.type else ""
         answer = await site.http.request(row.method, f"/other{row.path}{query}", headers=by)
-        assert is_in_dialect(answer.json()), (row.route, answer.text)
+        assert is_in_variant(answer.json()), (row.route, answer.text)
 
 
 async def test_answers_and_refusals_are_said_in_it(site: Site) -> None:
@@ -95,20 +95,20 @@ async def test_answers_and_refusals_are_said_in_it(site: Site) -> None:
 async def test_the_pages_operations_answer_in_theirs(make_site: Sites) -> None:
     site = make_site.without_accounts()
     await site.send("POST", "/api/user", MARA)
-    page = OwnPage(site)
+    page = AdminPage(site)
     assert FOR_PAGES
     for row in FOR_PAGES:
         # Some of them end the login.
         await page.ask("POST", "token", MARA)
         query = f"?type={row.type}" if row.type else ""
         answer = await page.ask(row.method, f"../other{row.path}{query}", content_type=None)
-        assert is_in_dialect(answer.json()), (row.route, answer.text)
+        assert is_in_variant(answer.json()), (row.route, answer.text)
 
 
 async def test_an_import_ends_in_its_envelope(make_site: Sites) -> None:
     site = make_site.without_accounts()
     await site.send("POST", "/api/user", MARA)
-    page = OwnPage(site)
+    page = AdminPage(site)
     await page.ask("POST", "token", MARA)
     sent = {**SENT, "cookie": page.cookie, "content-type": "application/octet-stream"}
     file = orjson.dumps({"objectId": 1, "url": "/p", "comment": "hello", "insertedAt": 1635425415})
@@ -117,7 +117,7 @@ async def test_an_import_ends_in_its_envelope(make_site: Sites) -> None:
         assert last(answer).keys() == {"code", key}, answer.text
 
 
-async def test_only_the_services_own_pages_get_what_tells_a_browser(make_site: Sites) -> None:
+async def test_only_the_services_admin_ui_get_what_tells_a_browser(make_site: Sites) -> None:
     """Also if another client sends the header that they have."""
     site = make_site.without_accounts()
     await site.send("POST", "/api/user", MARA)

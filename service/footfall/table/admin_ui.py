@@ -16,7 +16,7 @@ from ..http.response import PRIVATE, Reply, Response, answer_of
 from ..http.response import Headers as Lines
 from ..render.qr import qr_code
 from .answers import Answer, NewSession
-from .dialects import WALINE
+from .variants import WALINE
 
 
 def _admit(scope: Scope, headers: Headers, policy: Policy) -> None:
@@ -64,7 +64,7 @@ def _respond(reply: Reply | Response, headers: Headers, extra: Lines) -> Respons
     return replace(answer, tag=b"", extra=[*answer.extra, *extra])
 
 
-OWN_PAGES = replace(
+ADMIN_UI = replace(
     WALINE,
     admit=_admit,
     token=_token,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...errors import StoreUnavailable
 from ...model import Comment
-from ...notify.notification import OWNER_MAIL, Failed, Notification
+from ...notify.notification import OWNER_MAIL, NotDelivered, Notification
 from .delivery import Delivery
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ async def _failure(attempt: Awaitable[object]) -> str:
     try:
         async with asyncio.timeout(TRIAL_SECONDS):
             await attempt
-    except Failed as failed:
+    except NotDelivered as failed:
         return str(failed)
     except TimeoutError:
         return f"no answer within {TRIAL_SECONDS} seconds"

@@ -275,6 +275,19 @@ def test_every_module_says_what_it_is() -> None:
     assert silent == []
 
 
+def test_a_docstring_stands_alone() -> None:
+    """It says what the thing is without its name, and without the docstring above it."""
+    leaning = ("The same", "Of ", "Those ", "Its ")
+    found = [
+        f"{path.relative_to(PACKAGE)}: {text.splitlines()[0]}"
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and (text := ast.get_docstring(node) or "").startswith(leaning)
+    ]
+    assert found == []
+
+
 def test_a_site_is_eight_nouns() -> None:
     assert len(fields(Site)) == 8
 

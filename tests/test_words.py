@@ -96,6 +96,37 @@ def hits(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{number}: write {word!r} instead of {match[0]!r}"
 
 
+# Words that no name has, and the names of others that have one: uvicorn's, the API's, a script's.
+NO_NAMES = {"begin", "begins", "begun", "began", "dialect", "dialects"}
+THEIR_NAMES = {"on_message_begin", "on_part_begin", "began", "begins"}
+
+
+def named(source: str) -> Iterator[str]:
+    """The names in a module that have a word of NO_NAMES."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        is_name = token.type == tokenize.NAME and token.string not in THEIR_NAMES
+        if is_name and not NO_NAMES.isdisjoint(token.string.lower().split("_")):
+            yield token.string
+
+
+def test_names_have_the_terms_of_the_trade() -> None:
+    found = {
+        str(path.relative_to(ROOT)): [*named(path.read_text())]
+        for path in SOURCES
+        if path.suffix == ".py" and path != Path(__file__)
+    }
+    # Of the standard library's HTTP client.
+    assert found.pop("tests/integration/test_durability.py") == ["begin"]
+    assert [each for each in found.items() if each[1]] == []
+
+
+def test_a_name_with_another_term_is_found() -> None:
+    assert [*named("def begin_it(dialect_of): pass # dialect\nbegan = started")] == [
+        "begin_it",
+        "dialect_of",
+    ]
+
+
 def test_people_read_the_terms_of_the_trade() -> None:
     assert [hit for path in (*DOCUMENTS, *SOURCES, *MESSAGES) for hit in hits(path)] == []
 

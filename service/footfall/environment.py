@@ -74,7 +74,7 @@ class GivenTexts:
             raise ValueError(f"{name}{SUFFIX}={file!r}: {error}") from None
 
     def but(self, **texts: str) -> "GivenTexts":
-        """The same with other texts for some settings, which come from no file."""
+        """These texts with others for some settings, which come from no file."""
 
         def others(files: Mapping[str, str]) -> dict[str, str]:
             return {name: file for name, file in files.items() if name not in texts}
@@ -112,7 +112,7 @@ class FromEnvironment:
 
     @classmethod
     def of(cls, given: GivenTexts) -> Self:
-        """The same for values already read."""
+        """The settings of values already read."""
         values, wrong = dict[str, Any](), [*given.wrong]
         for setting in cls.settings():
             meta = setting.metadata
@@ -135,7 +135,8 @@ class FromEnvironment:
         return [_row(setting, environ) for setting in self.settings()]
 
     def shown(self) -> list[tuple[str, str, str, str]]:
-        """The same rows with the values in force, as they would be written; secrets are masked."""
+        """Rows like those of `table` with the values in force, as they would be written; secrets
+        are masked."""
         # A value that equals the default is shown as the default is written.
         unset = type(self)()
         pairs = ((setting, getattr(self, setting.name)) for setting in self.settings())

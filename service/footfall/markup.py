@@ -85,7 +85,7 @@ _STROKES = re.compile("[il1|!\u0131\u0456\u03b9\u04cf\u2223\u01c0\u0269]")
 
 @lru_cache(1024)
 def look_of(name: str) -> str:
-    """The same text for names that look alike, as `Admin`, `adm1n` and one with a Cyrillic letter;
+    """One text for all names that look alike, as `Admin`, `adm1n` and one with a Cyrillic letter;
     "" for one that shows nothing."""
     parts = normalize("NFKD", without_unseen(name)).casefold()
     letters = "".join(each for each in parts if category(each) not in _MARKS)

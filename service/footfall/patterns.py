@@ -96,7 +96,7 @@ class PatternSet:
         self._set.Compile()
 
     def found(self, text: bytes) -> list[str]:
-        """Those of the expressions that match somewhere, in no order."""
+        """Which of the expressions match somewhere, in no order."""
         return [self.sources[number] for number in self._set.Match(text) or ()]
 
 

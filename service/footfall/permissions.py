@@ -58,7 +58,7 @@ def require_moderator(viewer: Viewer) -> None:
 
 
 def require_administrator(viewer: Viewer) -> None:
-    """The same."""
+    """Raises Unauthorized, Forbidden."""
     _require(viewer, is_met=viewer.is_administrator)
 
 

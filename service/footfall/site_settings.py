@@ -56,7 +56,7 @@ class SiteSettings(OutboxSettings):
 
     @property
     def captcha_service(self) -> tuple[str, str, str]:
-        """Its secret, its address, and its public key."""
+        """The captcha's secret, its address, and its public key."""
         if self.turnstile_secret:
             return self.turnstile_secret, self.turnstile_url, self.turnstile_key
         return self.recaptcha_secret, self.recaptcha_url, self.recaptcha_key

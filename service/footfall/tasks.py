@@ -34,7 +34,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """The same for each attempt, and no other task's."""
+        """A name that each attempt has, and no other task."""
         return f"{self.kind} {self.id} {self.version}"
 
 

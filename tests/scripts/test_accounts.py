@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from footfall.accounts.store.accounts import MAX_SESSIONS, Changed, Held, Link, StoredAccount
+from footfall.accounts.store.accounts import MAX_SESSIONS, Changed, Link, StoredAccount, UsedLink
 from footfall.data.store import Store
 from footfall.errors import IdentityTaken, LastAdministrator, LinkExpired, UserExists
 from footfall.model import Account, Credentials, Session
@@ -143,37 +143,37 @@ async def test_a_link_is_used_up_only_if_its_action_succeeds(store: Store) -> No
     for account in (MARA, TOM):
         await register(store, account)
     link: Link = ("password", "token")
-    held = Held(link, MARA.id)
+    used = UsedLink(link, MARA.id)
     await store.accounts.keep_link(link, MARA.id, lasts_ms=60_000)
     old, tom = await found(store, MARA), await found(store, TOM)
     mails = MARA.mail.lower(), MARA.mail.lower()
     renamed = replace(MARA, nick="M"), SECRET
     await store.accounts.change(old, renamed, mails=mails, revokes=False)
     with pytest.raises(Changed):
-        await store.accounts.change(old, renamed, mails=mails, revokes=False, held=held)
+        await store.accounts.change(old, renamed, mails=mails, revokes=False, used=used)
     with pytest.raises(LinkExpired):
         await store.accounts.log_in(tom, SECRET, Session("s", ends_ms=9), now_ms=0, link=link)
     assert await store.accounts.read_link(link) == MARA.id
     present = await found(store, MARA)
     await store.accounts.log_in(present, SECRET, Session("s", ends_ms=9), now_ms=0, link=link)
     with pytest.raises(LinkExpired):
-        await store.accounts.change(present, renamed, mails=mails, revokes=False, held=held)
+        await store.accounts.change(present, renamed, mails=mails, revokes=False, used=used)
 
 
 async def test_a_link_that_makes_an_account_is_used_up_only_if_there_is_one(store: Store) -> None:
-    held = Held(("register", "token"), '{"what": "Tom wants"}')
+    used = UsedLink(("register", "token"), '{"what": "Tom wants"}')
     with pytest.raises(LinkExpired):
-        await store.accounts.register(TOM, TOM, TOM.mail, SECRET, held)
-    await store.accounts.keep_link(*held, lasts_ms=60_000)
-    other = Held(held.link, "something else")
+        await store.accounts.register(TOM, TOM, TOM.mail, SECRET, used)
+    await store.accounts.keep_link(*used, lasts_ms=60_000)
+    other = UsedLink(used.link, "something else")
     with pytest.raises(LinkExpired):
         await store.accounts.register(TOM, TOM, TOM.mail, SECRET, other)
     await register(store, MARA)
     with pytest.raises(UserExists):
-        await store.accounts.register(TOM, TOM, MARA.mail.lower(), SECRET, held)
-    assert await store.accounts.read_link(held.link) == held.what
-    assert await store.accounts.register(TOM, TOM, TOM.mail, SECRET, held) == TOM
-    assert await store.accounts.read_link(held.link) == ""
+        await store.accounts.register(TOM, TOM, MARA.mail.lower(), SECRET, used)
+    assert await store.accounts.read_link(used.link) == used.what
+    assert await store.accounts.register(TOM, TOM, TOM.mail, SECRET, used) == TOM
+    assert await store.accounts.read_link(used.link) == ""
 
 
 async def test_tokens_are_signed_with_one_key(store: Store) -> None:

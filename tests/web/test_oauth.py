@@ -236,7 +236,7 @@ async def test_a_ticket_works_once(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize(
-    ("redirect", "begins"),
+    ("redirect", "starts"),
     [
         ("", f"{HERE}/ui/login#ticket="),
         ("/ui/login?for=x", f"{HERE}/ui/login?for=x#ticket="),

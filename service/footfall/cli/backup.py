@@ -43,7 +43,7 @@ class CommandFailed(Exception):
 
 
 class NotTried(CommandFailed):
-    """The same before anything was tried: no backup has failed."""
+    """The command failed before anything was tried: no backup has failed."""
 
 
 @contextlib.asynccontextmanager
@@ -323,7 +323,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def kept(file: BinaryIO) -> Iterator[BinaryIO]:
-    """The same as a file that can be read more than once: a pipe is copied."""
+    """A file that can be read more than once: a pipe is copied."""
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         yield file
         return

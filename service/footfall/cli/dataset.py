@@ -58,7 +58,7 @@ async def existing(settings: Settings) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def existing_site(settings: Settings) -> AsyncIterator[tuple[Store, Site]]:
-    """The same with the site whose data it is."""
+    """An existing data set, and the site whose it is."""
     _say(settings)
     async with _existing(settings) as (process, store):
         yield store, create_site(settings, process, store)
@@ -66,7 +66,7 @@ async def existing_site(settings: Settings) -> AsyncIterator[tuple[Store, Site]]
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Store]:
-    """The same, for a command that has printed its data set before."""
+    """An existing data set, for a command that has printed its name before."""
     async with _existing(settings) as (_, store):
         yield store
 

@@ -29,7 +29,7 @@ def errors_as_messages() -> Iterator[None]:
 
 @contextlib.contextmanager
 def import_errors_as_messages() -> Iterator[None]:
-    """The same for imports, which may be interrupted and run again."""
+    """Errors as messages, for imports, which may be interrupted and run again."""
     try:
         with errors_as_messages():
             yield

@@ -86,7 +86,7 @@ class Wanted:
 
 
 def _page_of(referer: str) -> tuple[str, str]:
-    """Its host, "" if that is not an address, and its path without the first slash."""
+    """A page's host, "" if that is no address, and its path without the first slash."""
     try:
         page = urlsplit(referer)
         return page.hostname or "", page.path.lstrip("/")

@@ -122,7 +122,7 @@ def _shown_status(error: ServiceError) -> int:
 
 
 def _told(answer: AnswerSchema) -> Mapping[int, AnswerSchema]:
-    """Of each status."""
+    """The answer of each status."""
     return dict.fromkeys((200, StoreUnavailable.status), answer)
 
 

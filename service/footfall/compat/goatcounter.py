@@ -125,7 +125,8 @@ class Wanted:
 
 
 def _spelled(page: str) -> Iterator[str]:
-    """Its clients leave out slashes at either end, and it knows no capital letters."""
+    """All spellings of a path: GoatCounter's clients leave out slashes at either end and
+    capitals."""
     for spelling in (page, page.lower()):
         bare = spelling.strip("/")
         yield from (spelling, f"/{bare}", *((f"/{bare}/", f"{bare}/") if bare else ()))

@@ -102,7 +102,7 @@ def width_of(text: str) -> float:
 
 
 def _width(letter: str) -> float:
-    """Of one that is not in WIDTHS."""
+    """The width of a character that is not in WIDTHS."""
     if combining(letter) or category(letter) in ("Mn", "Me"):
         return 0
     if east_asian_width(letter) in "WF":

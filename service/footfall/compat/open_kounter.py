@@ -141,7 +141,8 @@ class Targets(Field):
 
 
 def _target_of(item: object) -> Any:
-    """Its target; or what stands in a path of LeanCloud's form, which a theme may still send."""
+    """An item's target; or what stands in a path of LeanCloud's form, which a theme may still
+    send."""
     if not isinstance(item, Mapping):
         return None
     target, path = item.get("target"), item.get("path")

@@ -104,7 +104,7 @@ def _answering(
         return made(json % _numbers(counts[0], totals))
 
     async def found(views: int, client: PoolClient) -> Reply:
-        """The same for the first request of a minute."""
+        """The numbers of the site, for the first request of a minute."""
         return made(json % _numbers(views, await statistics.totals.find(of_page)))
 
     return answer

@@ -92,7 +92,7 @@ class ChangeCall(ScriptCall):
 
 
 class DatedCall(ChangeCall):
-    """The same with dated views and their visitors."""
+    """A call that counts, dates views and notes their visitors."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ def bots_of(seen: Seen) -> int:
 
 
 class SeenTogether:
-    """The same of several views."""
+    """What several views of one page have to note together."""
 
     __slots__ = ("noted", "people", "words")
 
@@ -42,8 +42,8 @@ NOBODY = SeenTogether((), ())
 
 
 class CountWords:
-    """Of the changes of a day. Of views of an open hour by nobody that is to be noted, the plain
-    ones, a caller adds the key of the counter, and its field and delta."""
+    """The words of the changes of a day. Of views of an open hour by nobody that is to be noted,
+    the plain ones, a caller adds the key of the counter, and its field and delta."""
 
     def __init__(self, day: int) -> None:
         self._day = day

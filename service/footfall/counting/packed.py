@@ -125,7 +125,7 @@ class PackedChange:
 
     @property
     def each(self) -> Iterator[tuple[bytes, bytes, str, int]]:
-        """Of each change its keys, its field and delta, both packed, its name and its delta."""
+        """Each change: its keys, its field and delta, both packed, its name and its delta."""
         for place, (name, delta) in enumerate(self.changes):
             if self._each:
                 keys, field = self._each[place]
@@ -158,7 +158,7 @@ class PackedChange:
 
     @property
     def parts(self) -> "list[tuple[list[int], PackedChange]]":
-        """The same for one slot each, and the places of their counters in this one."""
+        """A change for each slot, and the places of their counters in this one."""
         if not self._parts:
             slots: dict[int, list[int]] = {}
             for place, (key, _) in enumerate(self._each or [(self.keys, b"")]):

@@ -94,7 +94,7 @@ class CounterNumbers:
         return CounterTotals(weights)
 
     async def recount_one(self) -> None:
-        """The same for any one group."""
+        """Recount one group of hashes, any."""
         await self._group(randrange(GROUPS), mends=True)  # noqa: S311 (any group will do)
 
     async def problems(self, *, repair: bool) -> AsyncIterator[str]:
@@ -115,7 +115,7 @@ class CounterNumbers:
 
 
 def _bytes_today(groups: Iterable[bytes | None]) -> int:
-    """Of days and bytes, the sum of those of the last day."""
+    """The sum of the last day's bytes, of days and bytes."""
     by_day = Counter[bytes]()
     for each in groups:
         day, _, number = (each or b"").partition(b" ")

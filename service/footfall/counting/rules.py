@@ -74,7 +74,7 @@ class Counting:
     async def _change_known(
         self, change: PackedChange, client: CountingClient, done: CountsCallback
     ) -> None:
-        """The same while new counters may be rejected: query Redis first which these are."""
+        """Make changes while new counters may be rejected: query Redis first which these are."""
         names = [name for name, _ in change.changes]
         wait_ms = self.limits.wait_ms(client.key)
         try:

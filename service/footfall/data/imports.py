@@ -40,7 +40,7 @@ class Imports:
         return list(map(bool, replies))
 
     async def deleted(self, ids: Sequence[str]) -> list[str]:
-        """Those of these comments that are deleted, and still stored."""
+        """Which of these comments are deleted, and still stored."""
         statuses = zip(ids, await self._of_each("HGET", "held", ids), strict=True)
         return [id for id, status in statuses if status_of(status) == "deleted"]
 

@@ -69,15 +69,16 @@ class RedisClient:
         return await self._through(self.sender, commands)
 
     async def ask_each(self, *commands: Sequence[object], of_masters: bool = False) -> list[Any]:
-        """The same as ask or ask_masters, with None in place of an error reply: then one damaged
-        key hides only its own value. Raises StoreUnavailable."""
+        """The replies as of ask or ask_masters, with None in place of an error reply: then one
+        damaged key hides only its own value. Raises StoreUnavailable."""
         self.data_set_ids.check()
         sender = self.prompt if of_masters else self.sender
         replies = await self._replies(sender, [pack(*command) for command in commands])
         return list(map(_readable, replies))
 
     async def ask_masters(self, *commands: Sequence[object]) -> list[Any]:
-        """The same, never by a replica, whose data may be older: for reads that decide a change."""
+        """The replies of masters, as a replica's data may be older: for reads that decide a
+        change."""
         return await self._through(self.prompt, commands)
 
     def require_changes(self) -> None:
@@ -87,7 +88,7 @@ class RedisClient:
             raise unavailable(REJECTED)
 
     async def change(self, *commands: Sequence[object]) -> list[Any]:
-        """The same for commands that write; they are durable when this returns."""
+        """The replies to commands that write; they are durable when this returns."""
         self.require_changes()
         return await self._through(self.changes, commands)
 

@@ -108,7 +108,7 @@ class Cluster:
         self._learn().add_done_callback(learnt)
 
     def ask_node(self, node: str, commands: Sequence[Command], done: Done, deadline: float) -> None:
-        """The same for commands that are all for one node, as `node_of` has named it."""
+        """Send commands that are all for one node, as `node_of` has named it."""
         if node:
             self._send(_Pending(commands, done, deadline), range(len(commands)), node)
         else:
@@ -137,7 +137,7 @@ class Cluster:
         return {_in_logs(name): self._sender(name) for name in self._names()}
 
     def names(self) -> list[str]:
-        """Of these nodes in logs, by the last map of slots."""
+        """The names of these nodes in logs, by the last map of slots."""
         return [*map(_in_logs, self._names())]
 
     def _names(self) -> Iterable[str]:

@@ -65,7 +65,7 @@ class DataSetIds:
             raise StoreUnavailable() from OtherData(self.problem)
 
     def failure(self) -> StoreUnavailable | None:
-        """The same exception, returned."""
+        """What `check` would raise, returned."""
         try:
             self.check()
         except StoreUnavailable as error:

@@ -73,7 +73,7 @@ class Keys:
         return map(self.hash_at, range(self.hashes))
 
     def counts_in(self, group: int) -> list[str]:
-        """The same of one group, of GROUPS."""
+        """All hashes of one group, of GROUPS, that may have counters."""
         name = self._group(group)
         packed = [f"{name}:counts:{at:x}" for at in range(self.buckets // GROUPS)]
         return packed + [self._long(group, bits) for bits in _LONG_BITS]
@@ -96,7 +96,7 @@ class Keys:
 
     @staticmethod
     def numbers_beside(counts_key: str) -> str:
-        """The same of the group that this hash belongs to."""
+        """The key of the numbers of the group that this hash belongs to."""
         return f"{counts_key.partition('}')[0]}}}:numbers"
 
     def views(self, path: str) -> "ViewKeys":
@@ -145,7 +145,8 @@ class Keys:
         return f"{self._group(group)}:files:{month}"
 
     def site_files(self, month: int) -> str:
-        """The same of the site; and of its days in that month, which import they are of."""
+        """How many lines of such files were imported into the site's sums; and of which import its
+        days of that month are."""
         return self.site(f"files:{month}")
 
     def moving(self, path: str) -> str:

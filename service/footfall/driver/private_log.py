@@ -59,7 +59,7 @@ class ServerLog:
         return "\n".join(said.splitlines()[-SHOWN_LINES:])
 
     def first_lines(self) -> str:
-        """Its first lines."""
+        """The log's first lines."""
         return self._read(self._start)
 
     def _read(self, start: int) -> str:
@@ -71,7 +71,7 @@ class ServerLog:
             return ""
 
     def explained(self) -> str:
-        """The same for a server that did not start, and what to do about it."""
+        """Why a server did not start, and what to do about it."""
         said = self.last_lines() or "it has said nothing"
         lines = [said]
         if _NO_ROOM.search(said) or disk.is_full(self._data_dir):

@@ -112,7 +112,7 @@ class Probe:
         return [pack_word(f"{key}:{kind}") for kind in KINDS]
 
     async def _change(self) -> None:
-        """The same by the connections for changes that wait until they are durable."""
+        """Try a change by the connections for changes that wait until they are durable."""
         redis = self._redis
         senders = await redis.masters(anew=False, durably=True)
         asked = {name: (sender, self._commands(name)[:2]) for name, sender in senders.items()}

@@ -30,7 +30,7 @@ class ErrorReply(Exception):
 
     @property
     def code(self) -> str:
-        """Its first word, such as NOPERM, WRONGTYPE or the general ERR."""
+        """The first word of an error, such as NOPERM, WRONGTYPE or the general ERR."""
         return str(self).partition(" ")[0]
 
     @property

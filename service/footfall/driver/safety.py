@@ -99,7 +99,7 @@ class Safety:
 
     @property
     def room(self) -> disk.Space | None:
-        """Of the disk of a private server."""
+        """The room on the disk of a private server."""
         with suppress(OSError):
             return disk.free_bytes(self.data_dir) if self.data_dir else None
         return None

@@ -113,7 +113,7 @@ class Script:
         return await self.through(partial(self._redis.send, sender=self._sender()), **values)
 
     async def durably(self, **values: Any) -> Any:
-        """The same for a script whose writes mostly need no promise."""
+        """The reply of a script whose writes mostly need no promise, when they are durable."""
         return await self.through(partial(self._redis.send, sender=self._redis.changes), **values)
 
     async def after(self, command: Sequence[object], **values: Any) -> Any:
@@ -128,7 +128,7 @@ class Script:
         )
 
     async def through(self, send: Send, **values: Any) -> Any:
-        """The same, with another function that sends a command and returns its reply."""
+        """The script's reply, by another function that sends a command."""
         if values.keys() != self._names:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)

@@ -166,7 +166,8 @@ class Stats(Protocol):
 
 
 class ServerState:
-    """Of one server, for all connections to it. `troubles` maps codes to current problems."""
+    """The state of one server, for all connections to it. `troubles` maps codes to current
+    problems."""
 
     def __init__(self, name: str, stats: Stats) -> None:
         self.troubles: dict[str, Trouble] = {}

@@ -90,7 +90,7 @@ class PageWords:
 
 @cache
 def _plural(language: str) -> Callable[[int], str]:
-    """Of a number, which form it has."""
+    """Which form of a word goes with a number."""
     from babel import Locale
 
     rule: Callable[[int], str] = Locale.parse(LOCALES[language]).plural_form

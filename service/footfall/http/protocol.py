@@ -252,7 +252,7 @@ class HttpProtocol(Connection):
     # Requests that ASGI answers.
 
     def all_headers(self) -> list[tuple[bytes, bytes]]:
-        """Those of the request that was read last, as far as they have come."""
+        """The headers of the request that was read last, as far as they have come."""
         self._collect_all()
         return [*self.head.items(), *self._headers.repeated]
 

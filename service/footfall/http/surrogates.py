@@ -15,12 +15,12 @@ _SUSPECT = re.compile(rb"%b(?!%b)|%b(?<!%b%b)|\\\\u[dD]" % (HIGH, LOW, LOW, HIGH
 
 
 def whole_escapes(written: bytes) -> bytes:
-    r"""The same JSON with \ufffd for each escaped half."""
+    r"""The JSON with \ufffd for each escaped half."""
     if not _SUSPECT.search(written):
         return written
     return _ESCAPES.sub(lambda match: rb"\ufffd" if match[1] else match[0], written)
 
 
 def whole_text(text: str) -> str:
-    """The same text, which UTF-8 can write."""
+    """A text that UTF-8 can write."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -56,7 +56,7 @@ def _known(asked: str) -> str:
 
 @cache
 def translations(language: str) -> Translations:
-    """Of one of LANGUAGES; read when it is first wanted."""
+    """The texts of one of LANGUAGES; read when they are first wanted."""
     texts: Translations = orjson.loads((FOLDER / f"{language}.json").read_bytes())
     return texts
 

@@ -50,7 +50,7 @@ class Floods:
         )
 
     async def lately(self, now_ms: int) -> list[Flood]:
-        """Those who were refused most, at least FLOOD times. Raises StoreUnavailable."""
+        """Who was refused most, at least FLOOD times. Raises StoreUnavailable."""
         minute = now_ms // MINUTE_MS
         kept = await self._redis.ask(
             *(("ZRANGE", self._key(each), 0, -1, "WITHSCORES") for each in (minute - 1, minute))

@@ -110,7 +110,7 @@ class AccountCheck:
                 self._doubts.add(entry)
 
     async def _states(self, part: Sequence[AccountEntry]) -> list[tuple[bool, bool] | None]:
-        """Of each whether it belongs there, and whether it is; None where that cannot be read."""
+        """Whether each belongs there, and whether it is; None where that cannot be read."""
         keys, asked = self._data.keys, list[tuple[str, ...]]()
         for entry in part:
             asked.append(("HGET", keys.accounts, entry.id))

@@ -87,7 +87,7 @@ def _gone(moment: PageSnapshot, member: bytes, short: bytes) -> str:
 
 
 def _indexed(name: str) -> Rule:
-    """Of an index of comments that are not deleted."""
+    """The rule of an index of comments that are not deleted."""
 
     def rule(moment: PageSnapshot, member: bytes, short: bytes) -> str:
         stored = moment.comments[short]

@@ -215,7 +215,7 @@ class PageCheck:
                         yield text
 
     async def _filled(self, *names: str) -> list[str]:
-        """Those of these keys that may have entries of no comment. If all comments are in their
+        """Which of these keys may have entries of no comment. If all comments are in their
         places, it is enough to compare lengths."""
         lengths = await self._data.redis.ask(
             *(("HLEN" if name in HASHES else "ZCARD", self._name(name)) for name in names)

@@ -149,7 +149,7 @@ class SiteCheck:
                     break
 
     async def _misplaced(self, name: str, ids: list[str]) -> list[str]:
-        """Of these ids in an index, those that may not belong there."""
+        """Which of these ids in an index may not belong there."""
         page, account = self._data.keys.page, name.partition(":")[2]
         halves = [split(id) for id in ids]
         if account:

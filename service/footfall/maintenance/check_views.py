@@ -58,7 +58,7 @@ class ViewsCheck:
         return dict(zip(every, sizes, strict=True))
 
     async def problems(self, counters: Iterable[bytes]) -> AsyncIterator[str]:
-        """Of the pages that have these counters."""
+        """Problems of the pages that have these counters."""
         views = (name.removeprefix(VIEWS) for name in counters if name.startswith(VIEWS))
         paths = [path.decode(errors="replace") for path in views]
         for first in range(0, len(paths), PAGES_A_TRIP):

@@ -102,7 +102,7 @@ def is_closing(text: object) -> bool:
 
 
 def is_logged(entry: Any) -> bool:
-    """Of the log: an id of a stream, and texts by name."""
+    """Is it an entry of the log: an id of a stream, and texts by name?"""
     match entry:
         case [str(id), dict(fields)] if fields and _STREAM_ID.fullmatch(id):
             return all(isinstance(text, str) for text in fields.values())

@@ -54,7 +54,8 @@ class IndexedComment:
         return codec.parent_of(self.parsed)[:SHORT].encode() if self.parsed else b""
 
     def places(self, short: bytes) -> list[IndexPlace] | None:
-        """Its places in the page's indexes; None if its id, body or likes cannot be read."""
+        """A comment's places in the page's indexes; None if its id, body or likes cannot be
+        read."""
         body, likes = self.parsed, self.likes or b"0"
         if body is None or not likes.isdigit():
             return None

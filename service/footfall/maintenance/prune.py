@@ -108,7 +108,7 @@ async def remove_named(
 
 
 async def _parts_of(redis: RedisClient, keys: Keys, names: Sequence[str]) -> list[MatchingCounters]:
-    """Those of these counters that exist, by their hashes."""
+    """Which of these counters exist, by their hashes."""
     fields: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
     for at in range(0, len(names), NAMES_A_TRIP):
         some = names[at : at + NAMES_A_TRIP]

@@ -124,7 +124,7 @@ def verify(file: BinaryIO, *, on_progress: OnProgress) -> Contents:
 
 
 def without(line: Line, strays: set[str]) -> Line:
-    """The same line, in which these comments are not."""
+    """The line without these comments."""
     if not strays or "path" not in line:
         return line
     page = digest(line["path"])

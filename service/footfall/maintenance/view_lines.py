@@ -35,7 +35,7 @@ class SiteBesidePages:
     than these have together, and no more than they had before or got since."""
 
     def __init__(self, shares: SiteNumbers, kept: SiteNumbers) -> None:
-        """Those before the pages; `kept` are stored sums."""
+        """Lines before those of pages; `kept` are stored sums."""
         self.kept = kept
         self._before = Counter(shares.fields())
         # Views of pages by day; and their bots and visitors, by field of the site.
@@ -158,7 +158,7 @@ def viewed(keys: Keys, line: Line) -> Iterator[Command]:
 
 
 def _by_bots(bots: Mapping[str, int]) -> Counter[str]:
-    """Of each day, as its list of most viewed pages needs it."""
+    """Views by bots of each day, as its list of most viewed pages needs them."""
     total = Counter[str]()
     for field, views in bots.items():
         total[f"b{field.partition(' ')[0]}"] += views
@@ -201,7 +201,7 @@ def _kept(key: str, fields: Mapping[str, int], kept_ms: int | None = None) -> It
 
 
 def _month(field: str) -> str:
-    """Of an hour such as 2026112316, or of a day after a mark."""
+    """The month of an hour such as 2026112316, or of a day after a mark."""
     return field.lstrip("vb")[:6]
 
 
@@ -215,7 +215,7 @@ def _started_ms(month: str) -> float:
 
 
 async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
-    """The same for the site's numbers in such a line."""
+    """Names of the site's numbers in a line, and how each differs from what is stored."""
     if "day" in line:
         day, there = line["day"], await _of_day(data, line["day"])
         for kind, name in (("sources", "sources"), ("read", "most read pages")):

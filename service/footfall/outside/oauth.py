@@ -48,7 +48,7 @@ class OAuthServices:
         return self._names
 
     async def names(self, wait_seconds: float) -> tuple[str, ...]:
-        """The same, waiting at most this long for the first list."""
+        """The services' names, waiting at most this long for the first list."""
         if not self.known() and self._asking:
             await asyncio.wait([self._asking], timeout=wait_seconds)
         return self._names

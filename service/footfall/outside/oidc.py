@@ -205,7 +205,7 @@ class OpenIdConnect:
     async def _more(
         self, client: "AsyncOAuth2Client", claims: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """The same with the claims that the provider only gives on request."""
+        """The claims, with those that the provider only gives on request."""
         from .fetch import json_of
 
         address = self._described[1].get("userinfo_endpoint")

@@ -53,7 +53,7 @@ class Providers:
         return self._with(self._oauth.known() if self._oauth else ())
 
     async def names(self, wait_seconds: float) -> tuple[str, ...]:
-        """The same, waiting at most this long if none are cached."""
+        """The services' names, waiting at most this long if none are cached."""
         return self._with(await self._oauth.names(wait_seconds) if self._oauth else ())
 
     def label(self, name: str) -> str:

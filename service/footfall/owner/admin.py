@@ -201,7 +201,7 @@ SETTINGS_ANSWER = AnswerSchema(
 
 @of_accounts("settings_read", "GET", "/settings", NO_FIELDS, ADMINISTRATOR, SETTINGS_ANSWER)
 async def settings(accounts: Accounts, parsed: None, caller: Caller) -> list[JsonObject]:
-    """Those in force, without secrets."""
+    """The settings in force, without secrets."""
     names = ("name", "value", "default", "meaning")
     return [dict(zip(names, row, strict=True)) for row in accounts.process.about.settings]
 

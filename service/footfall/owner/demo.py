@@ -52,7 +52,7 @@ class DemoView(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Of the page of comments, from 1."""
+        """The number of the page of comments, from 1."""
         number = self.query.get("page", "")
         return min(max(int(number), 1), MAX_PAGE) if DIGITS.fullmatch(number) else 1
 

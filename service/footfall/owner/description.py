@@ -128,7 +128,7 @@ def _methods(
 def _operation(
     context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
 ) -> Schema:
-    """Of the rows of one method; with several, the query's `type` selects one."""
+    """An operation, of the rows of one method; with several, the query's `type` selects one."""
     whos = [who for row in rows for who in asking(row)]
     parts = [*prefix.path.split("/"), rows[0].route, "id" if with_id else ""]
     variant = (with_id and prefix.longer) or prefix.variant

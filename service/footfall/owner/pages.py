@@ -93,7 +93,7 @@ def asked_of(scope: Scope, headers: Headers, site: Site, values: Mapping[str, st
 
 
 def words_of(query: Mapping[str, str], headers: Mapping[bytes, bytes], zone: tzinfo) -> PageWords:
-    """Those of the language that `lng` names, or else of the browser's."""
+    """The texts of the language that `lng` names, or else of the browser's."""
     preferred = headers.get(b"accept-language", b"").decode("latin-1")
     return PageWords(language_of(query.get("lng") or preferred), zone)
 

@@ -116,7 +116,7 @@ def _hours_of(shown: History | None, asked: Asked) -> dict[str, object]:
 
 
 def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
-    """Those of the site's clock, the current one last: an hour that comes twice is one."""
+    """The last hours of the site's clock, the current one last: an hour that comes twice is one."""
     hour = asked.site.statistics.reports.hour()
     now = datetime.combine(date_of(hour.day), time(hour.hour))
     starts = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]

@@ -115,7 +115,7 @@ class Renderer:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def run_behind(self, work: Callable[[], T]) -> T:
-        """The same for background work."""
+        """Run background work, which gives way to what readers wait for."""
         return await self.run(work, BACKGROUND)
 
     def was_loading(self, since: float) -> bool:

@@ -57,7 +57,7 @@ class Feed:
 
 
 def item(comment: Mapping[str, Any], site_url: str) -> Item:
-    """Of a comment as answers show it outside its page."""
+    """A feed's item, of a comment as answers show it outside its page."""
     nick = _clean(shown_name(comment["nick"] or "") or "Anonymous")[:MAX_NAME_CHARACTERS]
     page = page_address(comment["url"], site_url)
     return Item(

@@ -34,7 +34,7 @@ def linked(html: str) -> Iterator[str]:
 
 
 def with_whole_addresses(html: str, page: str) -> str:
-    """The same HTML with whole addresses of links, pictures and players, for where it is shown
+    """HTML with whole addresses of links, pictures and players, for where it is shown
     elsewhere than on its page, up to MAX_ADDED_CHARACTERS. Nothing changes if the address of the
     page has no host."""
     left = MAX_ADDED_CHARACTERS
@@ -53,7 +53,7 @@ def with_whole_addresses(html: str, page: str) -> str:
 
 
 def pictures_as_links(html: str) -> str:
-    """The same HTML without anything that loads by itself: loading a picture chosen by a stranger
+    """HTML without anything that loads by itself: loading a picture chosen by a stranger
     would reveal when and from where it is viewed. A picture without a host becomes its alternative
     text."""
     return "".join(_pieces(html))

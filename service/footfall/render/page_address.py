@@ -25,7 +25,7 @@ def page_address(name: str, site_url: str) -> str:
 
 
 def page_path(name: str, site_url: str) -> str:
-    """The same without the site, and as people read it; it starts with one slash."""
+    """A page's address without the site, as people read it; it starts with one slash."""
     name = _HALF_PAIR.sub("\ufffd", _below(name, site_url.rstrip("/")))
     path, rest = _PARTS.fullmatch(name).groups()  # type: ignore[union-attr]
     return "/" + _DOTS.sub("", path).lstrip("/") + rest

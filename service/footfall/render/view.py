@@ -208,7 +208,7 @@ class View:
         return _inner({"nick": account.nick, "link": account.link, "avatar": avatar})
 
     def _signed(self, person: bytes, live: Lookups) -> bytes:
-        """The same with a nick that is safe in HTML: clients do not escape recent comments."""
+        """An author whose nick is safe in HTML: clients do not escape recent comments."""
         person = self._person(person, live)
         # A regular expression would take ten times as long.
         if not any(map(person.__contains__, _SIGNS_OF_A_TAG)):

@@ -29,7 +29,7 @@ def open_again_on_hangup(
 
 
 def _path_of(number: int) -> str:
-    """Of a regular file, as it is called now; "" for a pipe, a socket or a device."""
+    """The path of a regular file, as it is called now; "" for a pipe, a socket or a device."""
     try:
         if stat.S_ISREG(os.fstat(number).st_mode):
             return os.readlink(f"/proc/self/fd/{number}")

@@ -171,7 +171,7 @@ CSV_ANSWER = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
 
 @operation("statistics_csv", "GET", "/statistics.csv", SERIES, PUBLIC_SERIES, CSV_ANSWER)
 async def as_table(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
-    """The same as a table, for spreadsheets."""
+    """Days as a table, for spreadsheets."""
     make = partial(_csv_of_series, statistics.reports, parsed)
     return tagged_by_body(await once_a_minute(statistics, ("csv", *astuple(parsed)), make, caller))
 

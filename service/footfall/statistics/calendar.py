@@ -70,8 +70,8 @@ class Calendar:
 
 
 def datable(clock: Callable[[], int]) -> Callable[[], int]:
-    """The same clock, unless it is far off: a machine without a battery starts in 1970, and may
-    count views before it has synchronised its clock."""
+    """A clock that dates views, unless it is far off: a machine without a battery starts in 1970,
+    and may count views before it has synchronised its clock."""
     return lambda: min(max(clock(), EARLIEST_MS), LATEST_MS)
 
 

@@ -18,7 +18,7 @@ class MinuteCache:
         self._made: dict[Hashable, asyncio.Task[Any]] = {}
 
     def known(self, key: Hashable) -> Any:
-        """The same without waiting; None if there is none of this minute."""
+        """What is cached, without waiting; None if nothing is of this minute."""
         task = self._made.get(key)
         if task is None or not task.done() or self._clock() // MINUTE_MS != self._minute:
             return None

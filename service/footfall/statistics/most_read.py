@@ -130,7 +130,7 @@ class MostRead:
         return [page._replace(is_exact=page.views > others) for page in pages]
 
     async def _of_last_day(self, count: int) -> list[TopPage]:
-        """Of 24 hours, whatever days they are of."""
+        """The most read pages of 24 hours, whatever days they are of."""
 
         async def pages_of(paths: Sequence[str]) -> list[TopPage]:
             viewed = await self._in_hours(paths, 24)
@@ -171,7 +171,7 @@ class MostRead:
     async def _in_hours(
         self, paths: Sequence[str], hours: int
     ) -> list[tuple[Sequence[int], Sequence[int]]]:
-        """Of each page, its views in each of the last hours, and those by people."""
+        """Each page's views in each of the last hours, and those by people."""
         viewed = await self._views.in_hours(paths, self._hours(hours), await self._site.people())
         return [([n for n, _ in each], [n for _, n in each]) for each in viewed]
 

@@ -31,7 +31,7 @@ async def hashes(
 
 
 def fields_of(pairs: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Of a reply to HSCAN."""
+    """The fields of a reply to HSCAN."""
     return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 

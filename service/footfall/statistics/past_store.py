@@ -137,7 +137,7 @@ class PastViews:
         )
 
     async def add_to_site(self, step: str, changes: Sequence[SiteChange]) -> bool:
-        """The same to the site's sums of one day."""
+        """Add past views to the site's sums of one day."""
         return await self._added(
             self._import_site,
             step,
@@ -205,7 +205,7 @@ class PastViews:
 
 
 def _ending_with(month: Month, end: int) -> Month:
-    """The same month, lowered: it started with less, or else some of its views have no day."""
+    """A month, lowered: it started with less, or else some of its views have no day."""
     excess = month.end - end
     moved = max(0, min(month.base, excess))
     return month._replace(base=month.base - moved, undated=month.undated - excess + moved)

@@ -214,7 +214,7 @@ class Reports:
         return await self._views.erase(path)
 
     def _recent_days(self) -> list[int]:
-        """Those of which shares may be there still."""
+        """The days of which shares may be there still."""
         today = self.today()
         return [today, self.days_before(today, 1)]
 
@@ -231,7 +231,7 @@ def _days_of_site(numbers: SiteNumbers) -> dict[int, Day]:
 
 
 def _larger(one: SiteNumbers, other: SiteNumbers) -> SiteNumbers:
-    """Of each number the larger: the shares grow until they are summed and removed."""
+    """The larger of each number: the shares grow until they are summed and removed."""
     bots = {
         day: one.bots.get(day, Counter()) | other.bots.get(day, Counter())
         for day in {*one.bots, *other.bots}

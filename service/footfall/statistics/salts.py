@@ -26,7 +26,7 @@ class Salts(dict[int, "blake2b"]):
         self._clock = clock
 
     def forget(self) -> None:
-        """Those of days that are over."""
+        """Forget the salts of days that are over."""
         for day in self.keys() - self._needed(self._clock()):
             del self[day]
 

@@ -109,12 +109,12 @@ class SiteViews:
             await self._redis.change(*(("HDEL", share, *fields) for share in shares))
 
     async def sources(self, days: Sequence[int]) -> list[Counter[str]]:
-        """Of each day, the stored hosts from which visitors came (source_views.py)."""
+        """The stored hosts of each day from which visitors came (source_views.py)."""
         days_sources = await hashes(self._redis, [*map(self._keys.sources, days)], spares=True)
         return [Counter(by_name(fields)) for fields in days_sources]
 
     async def shares_of_sources(self, day: int) -> Counter[str]:
-        """The same of a day that was not stored yet, or is not over."""
+        """Sources of a day that was not stored yet, or is not over."""
         keys = [self._keys.sources_in(group, day) for group in range(GROUPS)]
         return Sources(map(by_name, await hashes(self._redis, keys, spares=True))).fields()
 
@@ -128,7 +128,7 @@ class SiteViews:
         await self._drop(self._keys.sources_in, day)
 
     async def drop_read(self, day: int) -> None:
-        """The same of most read pages."""
+        """Remove the shares of a day's most read pages, whose sum is stored."""
         await self._drop(self._keys.read_in, day)
 
     async def _drop(self, share: Callable[[int, int], str], day: int) -> None:
@@ -213,7 +213,7 @@ class SiteViews:
 
 
 def numbers_of(read: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
-    """Of hashes of the site's numbers, their sum."""
+    """The sum of hashes of the site's numbers."""
     hours, visitors = Counter[int](), Counter[int]()
     bots = defaultdict[int, Counter[str]](Counter)
     for fields in read:
@@ -226,7 +226,7 @@ def numbers_of(read: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
 
 
 def larger(one: Mapping[str, int], other: Mapping[str, int]) -> Counter[str]:
-    """Of each page the larger number, 0 too: then only bots have viewed it."""
+    """The larger number of each page, 0 too: then only bots have viewed it."""
     return Counter({path: max(one.get(path, 0), other.get(path, 0)) for path in {**one, **other}})
 
 
@@ -241,8 +241,8 @@ def _note_unlisted(pages: Counter[str], views: int) -> None:
 
 
 def _by_path(words: Sequence[bytes]) -> Counter[str]:
-    """Of a sorted set with its scores, which could be infinite if another program had written
-    there."""
+    """Numbers by path, of a sorted set with its scores, which could be infinite if another program
+    had written there."""
     pairs = zip(words[::2], map(float, words[1::2]), strict=True)
     return Counter(
         {path.decode(errors="replace"): round(score) for path, score in pairs if isfinite(score)}

@@ -63,7 +63,7 @@ class Sources:
         return [*listed, Source(OTHERS, others, others)] if others else listed
 
     def fields(self) -> Counter[str]:
-        """The same as it is stored."""
+        """The views of sources as they are stored."""
         listed, others, more = self._ranked()
         fields = Counter({source.host: source.views for source in listed})
         fields.update({MORE + each.host: each.at_most - each.views for each in listed})

@@ -56,7 +56,7 @@ class Views:
         self._forget = forget
 
     async def months(self, path: str, months: Sequence[int]) -> dict[int, Month]:
-        """Those of these months, such as 202611, in which the page was viewed."""
+        """The months, of these such as 202611, in which the page was viewed."""
         (page,) = await self._read([path], months)
         if page.errors:
             raise failure(page.errors[0])
@@ -72,7 +72,7 @@ class Views:
     async def on_days(
         self, paths: Sequence[str], days: Sequence[int], as_people: frozenset[str] = frozenset()
     ) -> list[list[Viewed]]:
-        """Of each page, the numbers of each of these days, such as 20261123; these classes of bots
+        """Each page's numbers of each of these days, such as 20261123; these classes of bots
         count as people."""
         months = list(dict.fromkeys(day // 100 for day in days))
         read = await self._read(paths, months)
@@ -81,7 +81,7 @@ class Views:
     async def in_hours(
         self, paths: Sequence[str], hours: Sequence[int], as_people: frozenset[str]
     ) -> list[list[tuple[int, int]]]:
-        """Of each page, its views in each of these hours, such as 2026112316, and those by
+        """Each page's views in each of these hours, such as 2026112316, and those by
         people."""
         read = await self._read(paths, [hour // 10_000 for hour in hours])
         return [in_hours(page.hours, hours, as_people) for page in read]

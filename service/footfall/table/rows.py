@@ -90,7 +90,7 @@ class Row:
 
     @property
     def template(self) -> str:
-        """Its path, with these names alone in braces."""
+        """The path, with these names alone in braces."""
         return compile_path(self.path)[1]
 
     def fast_request(self, site: Served, parsed: Any) -> FastRequest | None:

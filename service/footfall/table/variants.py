@@ -37,7 +37,7 @@ class Refusals(NamedTuple):
 # Compared by identity, since finished pages are cached by it.
 @dataclass(frozen=True, slots=True, eq=False)
 class Variant:
-    """Its values are functions wherever variants differ by more than words."""
+    """An API variant: its values are functions wherever variants differ by more than words."""
 
     # Finds the sender of a request.
 

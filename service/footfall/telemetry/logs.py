@@ -194,7 +194,7 @@ def id_of(id: bytes) -> str:
 
 @contextlib.contextmanager
 def named_request(id: bytes) -> Iterator[None]:
-    """The same for a block, where many requests are answered in one context."""
+    """Name the request of a block, where many requests are answered in one context."""
     token = name_request(id)
     try:
         yield

@@ -78,7 +78,7 @@ SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
 def statuses() -> Sequence[str]:
-    """Those that answers have, 200 first; any other counts as the last one, which is 500."""
+    """The statuses that answers have, 200 first; any other counts as the last one, which is 500."""
     good = ("200", "201", "204", "302", "303", "304", "307")
     bad = {str(error.status) for error in ServiceError.below()} - {"200", "500"}
     return (*good, *sorted(bad), "500")
@@ -185,7 +185,7 @@ class Route:
         self._others.add(str(status))
 
     def by_status(self) -> Iterator[tuple[str, float]]:
-        """Those that occurred."""
+        """The numbers of the statuses that occurred."""
         buckets, _ = self._well.totals()
         numbers = {"200": buckets[-1][1], **self._others.totals()}
         yield from ((status, number) for status, number in numbers.items() if number)

@@ -93,7 +93,7 @@ def read(source: Source) -> Iterator[NumberedRow]:
 
 
 def log_source(source: Source) -> Source:
-    """The same file, of which any byte that is not UTF-8 is one that a stranger has sent."""
+    """A file, of which any byte that is not UTF-8 is one that a stranger has sent."""
     source.encoding = source.encoding or "utf-8"
     return source
 
@@ -168,7 +168,7 @@ def _request(line: bytes) -> tuple[str, str]:
 
 
 def _path(target: str) -> str:
-    """Of a request's target, which names a page of the site, with its host or without."""
+    """The path of a request's target, which names a page of the site, with its host or without."""
     local = _ABSOLUTE.sub("", target, count=1)
     path = local.partition("?")[0]
     # Clients can send any query: one belongs to a page only if nothing else names that.

@@ -105,7 +105,8 @@ def _reading() -> Iterator[None]:
 
 
 def _of_tar(chunks: Iterator[bytes]) -> Iterator[_Member]:
-    """Its plain files. The library's reader would take a name of any length into memory."""
+    """The plain files of a tar. The library's reader would take a name of any length into
+    memory."""
     rest = _Bytes(chunks)
     while (header := rest.take(_BLOCK)).strip(b"\0"):
         try:

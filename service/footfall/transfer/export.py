@@ -49,7 +49,7 @@ class Export:
         return self.counters() if table == "Counter" else self.users()
 
     async def rows(self, table: str) -> AsyncIterator[bytes]:
-        """The same as JSON."""
+        """The rows as JSON."""
         async for record in self.records(table):
             yield orjson.dumps(record)
 

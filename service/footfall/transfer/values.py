@@ -152,10 +152,10 @@ def _unusual_date(written: str) -> datetime | None:
     # Loaded by the first such date: most files have none.
     from dateutil.parser import UnknownTimezoneWarning, parse
 
-    begins_with_year = bool(re.match(r"\d{4}\b", written))
+    starts_with_year = bool(re.match(r"\d{4}\b", written))
     readings = [(_SOMEDAY, False), (_ANOTHER_DAY, False)]
     # 10/11/2020 is in October or in November.
-    readings += [] if begins_with_year else [(_SOMEDAY, True)]
+    readings += [] if starts_with_year else [(_SOMEDAY, True)]
     try:
         with warnings.catch_warnings():
             # An unknown zone, such as CST: there are four.

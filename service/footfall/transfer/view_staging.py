@@ -98,7 +98,8 @@ class ViewStaging:
         return Counter(dict(self._db.execute(_AGENTS, (day,))))
 
     def digest(self, day: int) -> str:
-        """The same for the same views of a day, in whichever order they were read."""
+        """A digest, which is the same for the same views of a day in whichever order they were
+        read."""
         hashed = blake2b(digest_size=16)
         for statement in (_PAGES, _SUMS):
             for row in self._db.execute(statement, (day,)):
@@ -130,7 +131,7 @@ class ViewStaging:
         return self._first(_MOST_READ, day)
 
     def most_read_ever(self) -> list[str]:
-        """The same of all days."""
+        """The most read pages of all days."""
         return self._first(_MOST_READ_EVER)
 
     def _first(self, statement: str, *values: int) -> list[str]:

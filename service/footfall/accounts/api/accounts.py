@@ -116,7 +116,7 @@ def _changed_link(link: str, request: RawRequest, name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Of the account with this id; of one's own without."""
+    """Changes of the account with this id; of one's own without."""
 
     id: str
     changes: Changes

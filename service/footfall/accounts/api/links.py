@@ -24,7 +24,7 @@ operation = Declared[Accounts]("accounts")
 
 @dataclass(frozen=True, slots=True)
 class LostPassword:
-    """Of the account with an email; or a new password, with a link's token."""
+    """A lost password: of the account with an email, or a new one, with a link's token."""
 
     mail: str
     token: str
@@ -82,7 +82,7 @@ VERIFICATION = copied(
 @operation("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT)
 async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
     """To the page that confirms. Nothing is done here: scanners of emails open links, too."""
-    await registration.held_by(accounts.store, token)
+    await registration.used_by(accounts.store, token)
     page = f"{accounts.providers.targets.server_url}/ui/confirm#{token}"
     return Response(302, b"", [(b"location", page.encode())])
 

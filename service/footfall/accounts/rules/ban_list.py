@@ -86,7 +86,7 @@ def _searchable(value: str) -> str:
 
 
 def kind_of(value: str) -> str:
-    """Of a value in its canonical form."""
+    """The kind of ban that a value in its canonical form is."""
     if value[:1] in ('"', "/"):
         return "words"
     if value.startswith("*@"):

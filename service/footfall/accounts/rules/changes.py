@@ -10,7 +10,7 @@ from ...limits.clients import known_client
 from ...model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
 from ...render.view import DisplayOptions
 from ..noun import Accounts
-from ..store.accounts import Changed, Held, StoredAccount
+from ..store.accounts import Changed, StoredAccount, UsedLink
 from . import two_factor
 from .attempts import attempt
 from .mails import canonical
@@ -164,7 +164,7 @@ async def change_account(
     id: str,
     change: Update,
     *,
-    held: Held | None = None,
+    used: UsedLink | None = None,
     revokes: bool = False,
     session: str = "",
 ) -> Account | None:
@@ -180,7 +180,7 @@ async def change_account(
             return None
         account = stored.account
         after = change(account, stored.credentials)
-        asks_more = held or revokes or session
+        asks_more = used or revokes or session
         if after == (account, stored.credentials) and not asks_more:
             return account
         is_seen = after is None or _face(accounts.display, account) != _face(
@@ -191,7 +191,7 @@ async def change_account(
         ended = _ended(stored, after, session, revokes=revokes)
         try:
             await accounts.store.change(
-                stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
+                stored, after, mails=mails, used=used, unseen_since=since_ms, **ended
             )
         except Changed:
             continue

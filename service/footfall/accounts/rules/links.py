@@ -16,7 +16,7 @@ from ...limits.clients import known_client, pool_client_of
 from ...model import Account, Caller, Credentials
 from ...notify.account_mail import AccountMail
 from ..noun import Accounts
-from ..store.accounts import AccountStore, Held, Purpose
+from ..store.accounts import AccountStore, Purpose, UsedLink
 from . import attempts
 from .attempts import attempt
 from .changes import change_account
@@ -34,7 +34,7 @@ class Opened:
     """A link that was presented; `more` is the data it was made with."""
 
     id: str
-    held: Held
+    used: UsedLink
     password: str
     more: str
 
@@ -71,7 +71,7 @@ async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened
     if not hmac.compare_digest(digest, _digest(secret)):
         return None
     password, _, more = rest.partition(" ")
-    return Opened(id, Held((purpose, id), what), password, more)
+    return Opened(id, UsedLink((purpose, id), what), password, more)
 
 
 async def set_password(accounts: Accounts, token: str, password: str, caller: Caller) -> None:
@@ -90,7 +90,7 @@ async def set_password(accounts: Accounts, token: str, password: str, caller: Ca
         proven = _proven(account, credentials) if mailed else credentials
         return _verified(account), replace(proven, password=made)
 
-    if await change_account(accounts, link.id, change, held=link.held) is None:
+    if await change_account(accounts, link.id, change, used=link.used) is None:
         raise LinkExpired()
     tried.succeeded(link.id)
 
@@ -112,7 +112,7 @@ async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
 
 
 async def _reset(accounts: Accounts, mail: str, language: str) -> AccountMail | None:
-    """The same work is done if nothing is sent: otherwise the service's load would reveal it."""
+    """As much work is done if nothing is sent: otherwise the service's load would reveal it."""
     stored = await accounts.store.by_mail(mail)
     is_sent = stored is not None and stored.account.role != "banned"
     id = stored.id if stored else NO_ACCOUNT

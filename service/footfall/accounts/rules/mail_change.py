@@ -65,7 +65,7 @@ async def confirm(accounts: Accounts, token: str, password: str, caller: Caller)
             credentials, confirmed=canonical(link.more)
         )
 
-    was = await change_account(accounts, link.id, change, held=link.held)
+    was = await change_account(accounts, link.id, change, used=link.used)
     if was is None:
         raise LinkExpired()
     tried.succeeded(link.id)

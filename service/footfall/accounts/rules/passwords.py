@@ -49,7 +49,7 @@ class Passwords:
         self._pool = pool
 
     async def hash(self, password: str, mail: str, client: PoolClient) -> str:
-        """Of a new password of the account with this email.
+        """The hash of a new password of the account with this email.
 
         Raises BadRequest with the problem, TooManyAtOnce, Busy.
         """

@@ -27,7 +27,7 @@ from ...notify.account_mail import AccountMail
 from ...permissions import AccountRules
 from ...process.process import Process
 from ..noun import Accounts
-from ..store.accounts import AccountStore, Held, Link
+from ..store.accounts import AccountStore, Link, UsedLink
 from . import attempts
 from .captcha import Proof
 from .mails import canonical
@@ -100,8 +100,8 @@ async def confirm(
     WrongSetupCode, UserExists, Busy.
     """
     made = await attempts.attempt(accounts.buckets, caller)
-    held = await held_by(accounts.store, token)
-    asked = orjson.loads(held.what)
+    used = await used_by(accounts.store, token)
+    asked = orjson.loads(used.what)
     await accounts.bans.require_none(caller, asked["mail"])
     client, passwords = known_client(f"registration {token}"), accounts.passwords
     if nick:
@@ -112,17 +112,17 @@ async def confirm(
     account = new_account(accounts.process, asked["nick"], asked["mail"], "guest", asked["link"])
     openings = accounts.rules.openings(account, setup_code="")
     credentials = Credentials(asked["password"], confirmed=canonical(account.mail))
-    account = await admit(accounts, openings, credentials, held)
+    account = await admit(accounts, openings, credentials, used)
     made.succeeded(account.id)
 
 
-async def held_by(accounts: AccountStore, token: str) -> Held:
+async def used_by(accounts: AccountStore, token: str) -> UsedLink:
     """The registration that this link holds. Raises LinkExpired."""
     link: Link = ("register", token)
     what = await accounts.read_link(link)
     if not what:
         raise LinkExpired()
-    return Held(link, what)
+    return UsedLink(link, what)
 
 
 async def _is_owners(accounts: Accounts, openings: Openings) -> bool:
@@ -156,7 +156,7 @@ async def _ask(accounts: Accounts, account: Account, password: str, caller: Call
 
 
 async def admit(
-    accounts: Accounts, openings: Openings, credentials: Credentials, held: Held | None = None
+    accounts: Accounts, openings: Openings, credentials: Credentials, used: UsedLink | None = None
 ) -> Account:
     """Make an account as the first or as another, whichever may be; a link is used up by it.
 
@@ -165,7 +165,7 @@ async def admit(
     shape = openings[0] or openings[1]
     if shape:
         mail = canonical(shape.mail)
-        if made := await accounts.store.register(*openings, mail, credentials, held):
+        if made := await accounts.store.register(*openings, mail, credentials, used):
             return made
     raise await _refusal(accounts.store, accounts.rules)
 

@@ -46,7 +46,7 @@ def step_of(secret: str, code: str, now_ms: int) -> int:
 
 
 def spent(credentials: Credentials, code: str, now_ms: int) -> Credentials | None:
-    """The same credentials with this code used up; None if it is invalid or used."""
+    """The credentials with this code used up; None if it is invalid or used."""
     code = code.replace(" ", "").lower()
     if code.isdigit():
         step = step_of(credentials.totp, code, now_ms)

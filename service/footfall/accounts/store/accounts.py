@@ -51,7 +51,7 @@ REFUSALS: Mapping[bytes, type[Exception]] = {
 }
 
 
-class Held(NamedTuple):
+class UsedLink(NamedTuple):
     """A link and its value. Only its own action uses it up."""
 
     link: Link
@@ -103,7 +103,7 @@ class AccountStore:
         }
 
     async def credentials(self, ids: Sequence[str]) -> list[Credentials]:
-        """Of these accounts, in order; at least one id is required."""
+        """The credentials of these accounts, in order; at least one id is required."""
         (secrets,) = await self._redis.ask(("HMGET", self._keys.account("credentials"), *ids))
         return [codec.credentials(secret or b"") for secret in secrets]
 
@@ -154,7 +154,7 @@ class AccountStore:
         other: Account | None,
         mail: str,
         credentials: Credentials,
-        held: Held | None = None,
+        used: UsedLink | None = None,
     ) -> Account | None:
         """Create the first of these two if there is no account yet, else the other one; the one
         created.
@@ -173,8 +173,8 @@ class AccountStore:
             founds=first is not None and first.role == "administrator",
             administers=other is not None and other.role == "administrator",
             secret=codec.credentials_body(credentials),
-            link=self._link(held.link if held else None),
-            follows=held.what if held else "",
+            link=self._link(used.link if used else None),
+            follows=used.what if used else "",
             known_by=_known_by(credentials.identities),
         )
         _require(outcome)
@@ -195,7 +195,7 @@ class AccountStore:
         session: str = "",
         keeps: bool = False,
         unseen_since: int = 0,
-        held: Held | None = None,
+        used: UsedLink | None = None,
     ) -> None:
         """Replace or remove an account; the first of `mails` is its old email, canonical.
 
@@ -208,8 +208,8 @@ class AccountStore:
             **self._keys_of(*_CHANGED),
             **self._sessions_of(stored.id),
             places=self._keys.account(f"places:{stored.id[:SHORT]}"),
-            link=self._link(held.link if held else None),
-            follows=held.what if held else "",
+            link=self._link(used.link if used else None),
+            follows=used.what if used else "",
             id=stored.id,
             old_body=stored.body,
             old_secret=stored.secret,

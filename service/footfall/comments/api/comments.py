@@ -152,7 +152,7 @@ async def common_page(
 
 
 async def first_page(comments: Comments, parsed: WantedPage, client: PoolClient) -> Reply:
-    """The same when no such page is cached: then its version need not be read first."""
+    """A page as the public sees it when none is cached: its version need not be read first."""
     make, pool = partial(joined, comments, parsed), comments.process.pools.pages
     finished = await comments.page_cache.make_first(parsed, make, pool, client)
     return finished.body, finished.tag
@@ -167,7 +167,7 @@ async def joined(comments: Comments, parsed: WantedPage) -> CachedAnswer:
 
 
 def kept_page(cache: AnswerCache, parsed: WantedPage, version: int) -> Reply | None:
-    """The same if it is cached at this version, else None."""
+    """A page as the public sees it if it is cached at this version, else None."""
     cached = cache.find(parsed, (version,))
     return cached and (cached.body, cached.tag)
 

@@ -140,7 +140,7 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
 
 
 def _ids(request: RawRequest) -> tuple[str, ...] | None:
-    """Of many comments; None where the request is about one. Raises BadRequest."""
+    """The ids of many comments; None where the request is about one. Raises BadRequest."""
     if not _is_of_many(request):
         return None
     _check_ids(request.fields["ids"])

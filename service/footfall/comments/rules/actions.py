@@ -83,7 +83,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> Action:
 async def start(
     comments: Comments, order: Order, targets: Seen | Matching, caller: Caller, *, name: str = ""
 ) -> Action:
-    """The same for many comments: how far it is, which mostly is its end. Raises BadRequest,
+    """Do this to many comments; how far it is, which mostly is its end. Raises BadRequest,
     TooManyAtOnce, Busy, Unavailable."""
     total: int | None
     if isinstance(targets, Matching):
@@ -101,7 +101,7 @@ async def start(
 
 
 async def start_undo(comments: Comments, name: str, caller: Caller) -> Action:
-    """The same for an undo, which has a name of its own. Raises TooManyAtOnce, Busy, Refused,
+    """Start an undo, which has a name of its own. Raises TooManyAtOnce, Busy, Refused,
     NotOver, Unavailable."""
     return await (await _start_undo(comments, name, caller, is_long=True)).soon()
 

@@ -198,7 +198,8 @@ async def _anonymize_once(comments: Comments, stored: StoredComment) -> bool:
 
 
 def _anonymous(comment: Comment) -> Comment:
-    """Its words, place and time alone; readers see it as those of accounts that are gone."""
+    """The comment's words, place and time alone; readers see it as those of accounts that are
+    gone."""
     return replace(
         comment,
         nick=None,

@@ -301,7 +301,7 @@ async def like(
 
 
 async def lookups(comments: Comments, stored: Sequence[StoredComment], viewer: Viewer) -> Lookups:
-    """Of stored of any pages."""
+    """What stored comments of any pages are shown with, as it is now."""
     ids = [comment.id.encode() for comment in stored]
     persons = [comment.body.person for comment in stored]
     tallies = [comment.body.tally for comment in stored]

@@ -42,7 +42,7 @@ class QueueGroups:
 
 
 async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGroups:
-    """Of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
+    """Groups of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
     client = pool_client_of(caller)
     with comments.process.pools.bulk_actions.room(client):
         held, versions, others, is_cut = await _held(comments, wanted)

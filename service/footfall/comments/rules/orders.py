@@ -97,7 +97,7 @@ class Work:
     async def _todo(
         self, ids: Sequence[str], seen: Seen, results: dict[str, Result], *, is_again: bool
     ) -> dict[str, StoredComment]:
-        """Those that are to be changed; the results of all others are added."""
+        """The comments that are to be changed; the results of all others are added."""
         todo, moderation = dict[str, StoredComment](), self._comments.moderation
         if is_again:
             decided = await moderation.decisions(ids)

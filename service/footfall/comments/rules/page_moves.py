@@ -68,7 +68,7 @@ async def move(
 
 
 async def start(comments: Comments, source: str, target: str, by: str) -> asyncio.Event:
-    """The same in the background; the event is set when it has ended, or was left to a service.
+    """Move a page in the background; the event is set when it has ended, or was left to a service.
 
     Raises Refused, StoreUnavailable.
     """

@@ -65,7 +65,7 @@ async def look(comments: Comments, name: str) -> Action:
 
 
 async def stored(comments: Comments, name: str) -> Action | None:
-    """The same; None if it has expired."""
+    """A stored action; None if it has expired."""
     head = await comments.actions.head(name) if name.isalnum() else None
     action = Action(**head) if head else None
     if action and action.is_running and comments.process.clock() - action.at_ms > STOPPED_MS:

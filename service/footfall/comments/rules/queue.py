@@ -204,7 +204,7 @@ async def steps(
 async def matching(
     comments: Comments, wanted: Wanted, stored: Sequence[StoredComment]
 ) -> list[StoredComment]:
-    """Those of these comments that are wanted."""
+    """Which of these comments are wanted."""
     # The site's indexes follow a comment's page: one that was decided just now may be in them.
     stored = [comment for comment in stored if comment.status in wanted.statuses]
     if wanted.account:

@@ -104,7 +104,7 @@ class CommentRoom:
 
 
 def _default(servers: Mapping[str, Facts | None]) -> int:
-    """Of the memory of all masters; 0 if they do not tell it."""
+    """The default limit, by the memory of all masters; 0 if they do not tell it."""
     masters = [facts for facts in servers.values() if facts and facts.get("role") == "master"]
     memory = [
         int(facts.get("maxmemory", 0)) or int(facts.get("total_system_memory", 0))

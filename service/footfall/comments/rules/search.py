@@ -115,7 +115,7 @@ def is_caught_by(value: str) -> Test:
 
 
 async def beginnings(comments: Comments, ids: Sequence[str]) -> dict[str, Start]:
-    """Of those comments that are still there, or in the bin."""
+    """Page, first words and author of those comments that are still there, or in the bin."""
     known = [id for id in dict.fromkeys(ids) if is_id(id)]
     stored = await comments.store.by_ids(known) if known else []
     gone = {*known} - {each.id for each in stored}

@@ -48,7 +48,7 @@ class Bin:
         return int(total), [id for id, _ in entries], mark
 
     async def by_ids(self, ids: Sequence[str]) -> list[Binned]:
-        """Those that are deleted by themselves, in order."""
+        """Comments that were deleted by themselves, in order."""
         halves = [(id, *split(id)) for id in ids]
         name = self._keys.page
         values = await self._redis.ask_masters(

@@ -227,7 +227,7 @@ class Moves:
         return int(number)
 
     async def ids_on(self, page: str, ids: Sequence[str]) -> list[str]:
-        """Those of these short ids that a page has."""
+        """Which of these short ids a page has."""
         bodies = self._keys.page(page, "bodies")
         replies = await self._redis.ask_masters(*(("HEXISTS", bodies, id) for id in ids))
         return [id for id, is_there in zip(ids, replies, strict=True) if is_there]

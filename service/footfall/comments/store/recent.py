@@ -58,7 +58,7 @@ class Recent:
         return Newest(tuple(all_ids[:most]), _numbers(versions))
 
     async def versions(self, ids: Sequence[str]) -> tuple[int, ...]:
-        """Of the pages of these comments."""
+        """The versions of the pages of these comments."""
         return _numbers(await self._redis.ask(*self._versions_of(ids)))
 
     async def of_page(self, page: str, count: int, searched: int) -> list[str]:

@@ -61,7 +61,7 @@ class PageReply(NamedTuple):
         )
 
     def _without_damaged(self) -> "PageReply":
-        """The same without comments that have no body, which are damaged, and their replies."""
+        """A page without comments that have no body, which are damaged, and their replies."""
         bodies, is_there = iter(self.bodies), list[bool]()
         roots, replies = list[bool](), list[int]()
         for number in self.replies:

@@ -26,7 +26,7 @@ class Undecided(NamedTuple):
 
 
 async def undecided(comments: Comments, ids: Sequence[str]) -> Undecided:
-    """Of these, newest first."""
+    """Which of these are undecided, newest first."""
     stored = await comments.store.by_ids(ids[:MAX_READ])
     last = await comments.moderation.decisions([comment.id for comment in stored])
     decided = {id for id, decision in last.items() if decision.actor.by == "moderator"}

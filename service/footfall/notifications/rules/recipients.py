@@ -69,7 +69,7 @@ class Recipients:
         return Unsubscribing(True, await self._link(who, thread), await self._link(who, ""))
 
     async def _limits(self, recipient: str, about: Comment) -> list[Bucket]:
-        """Those of the recipient, and of who has replied unless that is a moderator."""
+        """The limits of the recipient, and of who has replied unless that is a moderator."""
         limits = [Bucket(f"reply {recipient}", self._rate)] if self._rate else []
         author = await self._accounts.by_id(about.account) if about.account else None
         if about.address and not Viewer(author.account if author else None).is_moderator:

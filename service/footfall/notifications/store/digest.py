@@ -46,8 +46,8 @@ class Digest:
         )
 
     async def ids(self, started_ms: int) -> list[str]:
-        """Of all gathered comments, newest first; none for a digest after which another one was
-        started, as while the mail server is unreachable: that one contains them."""
+        """The ids of all gathered comments, newest first; none for a digest after which another one
+        was started, as while the mail server is unreachable: that one contains them."""
         until, ids = await self._redis.ask_masters(
             ("GET", self._names["mailed"]), ("ZREVRANGE", self._names["gathered"], 0, -1)
         )

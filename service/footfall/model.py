@@ -183,7 +183,8 @@ NO_ORIGIN = Origin()
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A comment as it was sent; None is a field that was not sent, which answers leave out."""
+    """A comment as it was sent; None is a field that was not sent, which answers leave out. `link`
+    is safe."""
 
     text: str
     path: str
@@ -192,7 +193,6 @@ class Draft:
     link: str | None = None
     ua: str | None = None
     parent: str = ""
-    at: str | None = None
     # A captcha's token.
     captcha: str = ""
 

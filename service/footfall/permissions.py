@@ -69,6 +69,6 @@ def _require(viewer: Viewer, *, is_met: bool) -> None:
         raise Forbidden()
 
 
-def name_in_log(caller: Caller) -> str:
+def account_id(caller: Caller) -> str:
     """The id of the caller's account; "" without one."""
     return caller.viewer.account.id if caller.viewer.account else ""

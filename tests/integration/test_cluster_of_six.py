@@ -25,7 +25,7 @@ from footfall.driver.replies import ErrorReply
 from footfall.errors import StoreUnavailable
 from footfall.ids import IdGenerator, digest
 from footfall.limits.buckets import Bucket
-from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
+from footfall.model import FSYNC, MEMORY, PUBLIC, Draft, Durability
 from tests.conftest import REAL
 from tests.support import extent
 from tests.support.backups import report
@@ -495,7 +495,7 @@ async def test_the_check_before_a_comment_reads_from_masters(
 
     before = lookups()
     for n in range(20):
-        assert (await store.comments.before(f"/p{n}", "", "fingerprint")).root is None
+        assert (await store.comments.before(Draft("words", f"/p{n}"))).root is None
         assert await store.comments.by_ids([IdGenerator().new(1, f"/p{n}")]) == []
     assert lookups() == before
 

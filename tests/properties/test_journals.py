@@ -24,7 +24,7 @@ from footfall.comments.store.status import status_of
 from footfall.data.store import Store
 from footfall.errors import NoSuchParent, StoreUnavailable
 from footfall.ids import SHORT, IdGenerator, created_ms, digest, split
-from footfall.model import STATUSES, Body, Comment, Status, StoredComment
+from footfall.model import STATUSES, Body, Comment, Draft, Status, StoredComment
 from tests.support.stepping import Call, Fate, Stepping
 
 from .machines import PREFIX, SiteMachine, play
@@ -147,7 +147,11 @@ class Journals(SiteMachine):
         id = self.mint.new(at, path)
 
         async def publish(store: Store) -> None:
-            root = (await store.comments.before(path, parent, "")).root if parent else ""
+            root = (
+                (await store.comments.before(Draft("", path, parent=parent), has_twins=True)).root
+                if parent
+                else ""
+            )
             if root is None:
                 raise NoSuchParent()
             comment = Comment(

@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 import pytest
 
 from footfall.comments.store import codec, deletions
+from footfall.comments.store.codec import fingerprint
 from footfall.comments.store.comments import Preconditions
 from footfall.comments.store.moderation import Actor
 from footfall.comments.store.outcomes import AlreadyPublished, IdTaken
@@ -20,6 +22,7 @@ from footfall.model import (
     Ban,
     Body,
     Comment,
+    Draft,
     More,
     Order,
     Page,
@@ -302,9 +305,15 @@ async def test_an_imported_root_brings_its_likes_and_its_pin(article: Article) -
 async def test_the_words_of_a_deleted_comment_may_be_said_again(article: Article) -> None:
     for _ in range(2):
         said = article.comment("hello")
-        await article.store.comments.publish(said, "approved", "same")
+        await article.store.comments.publish(said, "approved", fingerprint(said))
         await article.delete(said)
-    assert (await article.store.comments.before("/p", "", "same")).root is None
+    assert (await article.store.comments.before(draft_of(said))).root is None
+
+
+def draft_of(comment: Comment, parent: str = "", path: str = "/p") -> Draft:
+    """What its author sends again."""
+    author = comment.nick, comment.mail, comment.link
+    return Draft(comment.source, path, *author, parent=parent)
 
 
 async def test_the_words_of_what_comes_back_are_said_by_the_later_one(article: Article) -> None:
@@ -524,26 +533,31 @@ async def test_the_check_before_publishing_finds_the_parent_and_the_fingerprint(
     article: Article,
 ) -> None:
     comment = article.comment("a")
-    await article.store.comments.publish(comment, "approved", "words")
+    await article.store.comments.publish(comment, "approved", fingerprint(comment))
     look = article.store.comments.before
     with pytest.raises(AlreadyPublished) as said:
-        await look("/p", comment.id, "words")
+        await look(draft_of(comment, comment.id))
     assert said.value.id == comment.id
+    assert (await look(draft_of(comment), has_twins=True)).fingerprint == ""
     reply = await article.publish("reply", comment)
-    assert (await look("/p", comment.id, "other words")).root == comment.id
-    assert (await look("/p", reply.id, "other words")).root == comment.id
-    assert await look("/q", comment.id, "words") == Preconditions(None, 0, 0)
-    assert (await look("/p", "", "")).root is None
+    other = article.comment("other words")
+    assert (await look(draft_of(other, comment.id))).root == comment.id
+    assert (await look(draft_of(other, reply.id))).root == comment.id
+    elsewhere = await look(draft_of(comment, comment.id, "/q"))
+    assert elsewhere == Preconditions(None, 0, 0, fingerprint=fingerprint(comment))
+    assert (await look(draft_of(other))).root is None
 
 
 async def test_the_check_before_publishing_also_finds_bans_and_the_authors_count(
     article: Article,
 ) -> None:
     store = article.store
-    await article.publish("a", account="bob")
+    told = await article.publish("a", account="bob")
     await store.bans.change("eve", None, Ban("eve"), 7)
-    assert await store.comments.before("/p", "", "", "bob") == Preconditions(None, 7, 1)
-    assert await store.comments.before("/p", "", "") == Preconditions(None, 7, 0)
+    draft, first_ms = Draft("words", "/p"), created_ms(told.id)
+    read = partial(store.comments.before, draft, "bob", has_twins=True)
+    assert await read(asks_for_trust=True) == Preconditions(None, 7, 1, None, first_ms)
+    assert await read() == Preconditions(None, 7, 0, None, first_ms)
 
 
 async def test_a_held_comment_is_liked_only_by_those_who_may_see_it(article: Article) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...errors import Forbidden, Refused
 from ...model import MODERATORS, Account, Ban, Caller, Credentials, Role
-from ...permissions import name_in_log, require_administrator
+from ...permissions import account_id, require_administrator
 from ..noun import Accounts
 from ..store.log import ModerationLog
 from .ban_list import NOT_BANNABLE, kind_of, value_of
@@ -57,7 +57,7 @@ async def ban(
     was = await _lock_out(accounts, value, NOTHING_ELSE) if kind == "account" else None
     if kind == "account" and was is None:
         raise Refused(NOT_BANNABLE)
-    made = Ban(value, until_ms, reason, accounts.process.clock(), name_in_log(caller))
+    made = Ban(value, until_ms, reason, accounts.process.clock(), account_id(caller))
 
     def after(listed: Ban | None) -> Ban:
         is_same = listed and (listed.until_ms, listed.reason) == (until_ms, reason)
@@ -85,7 +85,7 @@ async def _lock_out(accounts: Accounts, id: str, changes: Changes) -> Account | 
 async def lift(accounts: Accounts, text: str, caller: Caller) -> bool:
     """Lift a ban; False if there was none."""
     value = value_of(text)
-    return await _lift(accounts, value, await accounts.bans.store.get(value), name_in_log(caller))
+    return await _lift(accounts, value, await accounts.bans.store.get(value), account_id(caller))
 
 
 async def _lift(accounts: Accounts, value: str, listed: Ban | None, by: str) -> bool:
@@ -130,8 +130,8 @@ async def give_role(
     was = await edit_account(accounts, id, replace(changes, role=role))
     if was is None:
         return False
-    await _log_role(accounts.log, was, role, name_in_log(caller))
-    await _take_off(accounts.bans, id, listed, name_in_log(caller))
+    await _log_role(accounts.log, was, role, account_id(caller))
+    await _take_off(accounts.bans, id, listed, account_id(caller))
     return True
 
 
@@ -145,7 +145,7 @@ async def change_role(
     require_administrator(caller.viewer)
     was = await _turn(accounts, id, role, of=of)
     if was and was.role in of:
-        await _log_role(accounts.log, was, role, name_in_log(caller))
+        await _log_role(accounts.log, was, role, account_id(caller))
     return was
 
 
@@ -163,7 +163,7 @@ async def ban_account(
     Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and the errors of `give_role`.
     """
     require_administrator(caller.viewer)
-    made = Ban(id, at_ms=accounts.process.clock(), by=name_in_log(caller))
+    made = Ban(id, at_ms=accounts.process.clock(), by=account_id(caller))
     was = await _lock_out(accounts, id, changes)
     if was is None:
         return None
@@ -184,7 +184,7 @@ async def remove(accounts: Accounts, id: str, caller: Caller) -> bool:
     Raises LastAdministrator.
     """
     has_gone = await remove_account(accounts, id)
-    await accounts.bans.change(id, lambda ban: None, name_in_log(caller), "unban")
+    await accounts.bans.change(id, lambda ban: None, account_id(caller), "unban")
     return has_gone
 
 

@@ -27,7 +27,7 @@ from ...http.params import (
 from ...http.response import Reply, tagged_by_body
 from ...limits.answer_cache import AnswerCache, CachedAnswer
 from ...limits.clients import PoolClient, pool_client_of
-from ...markup import is_blank, is_safe_url
+from ...markup import is_blank, is_safe_url, safe_link
 from ...model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ...process.renderer import NO_TEXT
 from ...render.view import View
@@ -279,10 +279,9 @@ def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "P
         path=values["url"],
         nick=values["nick"],
         mail=values["mail"],
-        link=values["link"],
+        link=None if values["link"] is None else safe_link(values["link"]),
         ua=values["ua"],
         parent=parent,
-        at=at,
         captcha=captcha_token(values, context.settings),
     )
     return Post(draft, request.variant)

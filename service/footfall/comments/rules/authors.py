@@ -21,7 +21,7 @@ from ...accounts.store.accounts import AccountStore
 from ...errors import BadRequest, Refused
 from ...ids import digest, is_id, is_short
 from ...model import STATUSES, Account, Caller, Comment, StoredComment
-from ...permissions import name_in_log
+from ...permissions import account_id
 from ..noun import Comments
 from ..store import codec
 from ..store.moderation import Actor
@@ -126,7 +126,7 @@ async def erase(
     Raises LastAdministrator, Unavailable, and Refused for the caller's own account.
     """
     if author.account:
-        if author.id == name_in_log(caller):
+        if author.id == account_id(caller):
             raise Refused("This is your own account. Another administrator must do this.")
         if author.account.role != "banned":
             await edit_account(comments.accounts, author.id, Changes(role="banned"))
@@ -144,9 +144,7 @@ async def erase(
     if is_logged:
         # A digest, since the log must not be where the email is still known.
         name = author.id or f"mail {digest(author.mail)}"
-        await comments.log.add(
-            by=name_in_log(caller), did=f"{deed} author", id=name, was="", now=""
-        )
+        await comments.log.add(by=account_id(caller), did=f"{deed} author", id=name, was="", now="")
     return Erasure(done, damaged, step.searched, "", has_account, is_logged)
 
 

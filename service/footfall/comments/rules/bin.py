@@ -6,7 +6,7 @@ from functools import partial
 
 from ...ids import is_id
 from ...model import Caller, Lookups, Viewer
-from ...permissions import name_in_log
+from ...permissions import account_id
 from ..noun import Comments
 from ..store.bin import Binned
 from ..store.moderation import Overtaken
@@ -50,7 +50,7 @@ async def restore(comments: Comments, ids: Sequence[str], caller: Caller) -> dic
     # The oldest first, since a reply needs its root.
     results = await _each(sorted(set(ids)), partial(_restore, comments, caller))
     done = [id for id, result in results.items() if result == "done"]
-    await follow_restored(comments, done, name_in_log(caller))
+    await follow_restored(comments, done, account_id(caller))
     return results
 
 
@@ -76,7 +76,7 @@ async def _remove(comments: Comments, caller: Caller, id: str) -> Result:
     if not await comments.deletions.remove(id, comments.process.clock()):
         return "changed"
     await comments.log.add(
-        by=name_in_log(caller),
+        by=account_id(caller),
         did="remove",
         id=id,
         was="deleted",

@@ -1,8 +1,10 @@
 """Closing pages to new comments, now or some days after their first one."""
 
+from collections.abc import Callable
+
 from ...errors import CommentsClosed
 from ...model import Caller
-from ...permissions import name_in_log
+from ...permissions import account_id
 from ..noun import Comments
 from ..store import closings
 from .held_sweep import DAY_MS
@@ -10,15 +12,15 @@ from .held_sweep import DAY_MS
 MAX_DAYS, OPEN = closings.MAX_DAYS, closings.OPEN
 
 
-async def require_open(comments: Comments, path: str, days: int | None, caller: Caller) -> None:
-    """Raises CommentsClosed by the rule of this page; moderators are exempt."""
+def require_open(
+    days: int | None, first_ms: int | None, clock: Callable[[], int], caller: Caller
+) -> None:
+    """Raises CommentsClosed by a page's rule, so many days after its first comment; moderators are
+    exempt."""
     if days is None or days == OPEN or caller.viewer.is_moderator:
         return
-    if days:
-        first = await comments.store.closings.first_at(path)
-        if first is None or comments.process.clock() < first + days * DAY_MS:
-            return
-    raise CommentsClosed()
+    if not days or (first_ms is not None and clock() >= first_ms + days * DAY_MS):
+        raise CommentsClosed()
 
 
 async def close(comments: Comments, path: str, days: int | None, caller: Caller) -> bool:
@@ -34,7 +36,7 @@ async def close(comments: Comments, path: str, days: int | None, caller: Caller)
     else:
         await comments.store.closings.set(path, days)
     words = {"was": described(before), "now": described(days)}
-    await comments.log.add(by=name_in_log(caller), did="close", id=path or "*", **words)
+    await comments.log.add(by=account_id(caller), did="close", id=path or "*", **words)
     return True
 
 

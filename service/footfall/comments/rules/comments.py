@@ -12,7 +12,6 @@ from ...accounts.rules.captcha import Proof
 from ...errors import Duplicate, NoSuchParent, TooFast, Unavailable
 from ...ids import created_ms, digest, is_id
 from ...limits.clients import pool_client_of
-from ...markup import safe_link
 from ...model import (
     BY_ACCOUNT,
     Account,
@@ -28,9 +27,10 @@ from ...model import (
     account_of,
 )
 from ...netaddr import limit_key
+from ...permissions import account_id
 from ...process.renderer import Names, RenderedText
 from ..noun import Comments
-from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
+from ..store.codec import address_of, body, parent_of, parse_body, secrets
 from ..store.comments import CommentStore, Preconditions
 from ..store.outcomes import AlreadyPublished, IdTaken
 from .admission import require_allowed, verdict
@@ -82,16 +82,8 @@ def _written(
         parent=draft.parent,
         root=root,
     )
-    account = caller.viewer.account
-    link = None if draft.link is None else safe_link(draft.link)
-    return with_author(
-        comments,
-        comment,
-        account.id if account else None,
-        nick=draft.nick,
-        mail=draft.mail,
-        link=link,
-    )
+    author = account_id(caller)
+    return with_author(comments, comment, author, nick=draft.nick, mail=draft.mail, link=draft.link)
 
 
 async def _publish(
@@ -104,26 +96,26 @@ async def _publish(
     if not draft.captcha:
         await captcha.require_for_comment(proof, caller)
     require_allowed(caller, rules)
-    text = draft.text
-    fingerprint = "" if has_twins else _fingerprint(draft, caller, text)
-    draft, before = await _before(comments, draft, caller, fingerprint, searched)
-    id = comments.process.new_id(draft.path)
+    read = partial(_before, comments, caller=caller, searched=searched, has_twins=has_twins)
+    draft, before = await read(draft)
     try:
         async with cooldown(comments.buckets, rules, caller):
             if draft.captcha:
                 # It is valid once: not for a comment that is refused anyway. What was read may have
                 # changed while it was verified.
                 await captcha.require_for_comment(proof, caller)
-                draft, before = await _before(comments, draft, caller, fingerprint, searched)
-            made = await made_of(comments, text, draft.ua, (draft.nick, draft.link), caller)
+                draft, before = await read(draft)
+            id = comments.process.new_id(draft.path)
+            names = draft.nick, draft.link
+            made = await made_of(comments, draft.text, draft.ua, names, caller)
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)
-            await comments.room.take(caller, made.html, text)
-            comment = await _store(comments, comment, status, fingerprint)
+            await comments.room.take(caller, made.html, draft.text)
+            comment = await _store(comments, comment, status, before.fingerprint)
     except TooFast:
         # This very comment may have started the cooldown, if a first request stored it just now:
         # then this raises AlreadyPublished instead.
-        await comments.store.before(draft.path, "", fingerprint)
+        await comments.store.before(draft, account_id(caller), has_twins=has_twins)
         raise
     stored = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
     return stored, Lookups(_accounts(caller), secrets={stored.id: secrets(comment)})
@@ -150,23 +142,23 @@ async def made_of(
 
 
 async def _before(
-    comments: Comments, draft: Draft, caller: Caller, fingerprint: str, searched: int
+    comments: Comments, draft: Draft, *, caller: Caller, searched: int, has_twins: bool
 ) -> tuple[Draft, Preconditions]:
     """The draft, on the page where its parent is. In bans of the version `searched` the caller is
     not. Raises Banned, CommentsClosed, NoSuchParent, AlreadyPublished."""
-    account = caller.viewer.account
-    author = account.id if account and comments.rules.asks_for_trust else ""
-    before = await comments.store.before(draft.path, draft.parent, fingerprint, author)
+    before = await comments.store.before(
+        draft, account_id(caller), has_twins=has_twins, asks_for_trust=comments.rules.asks_for_trust
+    )
     await comments.accounts.bans.follow(before.bans)
     if before.bans != searched:
         await comments.accounts.bans.require_none(caller, draft.mail or "")
-    await require_open(comments, draft.path, before.closes, caller)
+    require_open(before.closes, before.first_ms, comments.process.clock, caller)
     if draft.parent and not before.root:
         moved = await comments.forwards.follow(draft.parent)
         if moved in (None, (draft.path, draft.parent)):
             raise NoSuchParent()
         draft = replace(draft, path=moved[0], parent=moved[1])
-        return await _before(comments, draft, caller, fingerprint, searched)
+        return await _before(comments, draft, caller=caller, searched=searched, has_twins=has_twins)
     return draft, before
 
 
@@ -234,13 +226,6 @@ def with_author(
         avatar=comments.display.avatar(nick or "", address, link or ""),
         author=digest(address) if address else "",
     )
-
-
-def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
-    """The fingerprint of a comment to be stored."""
-    account = caller.viewer.account
-    link = None if draft.link is None else safe_link(draft.link)
-    return fingerprint_of(account.id if account else "", draft.mail, draft.nick, link, text)
 
 
 async def page(

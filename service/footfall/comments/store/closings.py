@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...errors import TooManyClosings
-from ...ids import created_ms, digest
 
 EVERY_PAGE = ""
 OPEN = -1
@@ -40,19 +39,10 @@ class Closings:
 
     def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
-        self._keys = keys
         self._key = keys.site("closed")
 
     def question(self, path: str) -> tuple[str, ...]:
         return "HMGET", self._key, path, EVERY_PAGE
-
-    async def first_at(self, path: str) -> int | None:
-        """When the page's first approved comment was written, in ms; None if it has none."""
-        page = digest(path)
-        firsts = await self._redis.ask_masters(
-            *(("ZRANGE", self._keys.page(page, name), 0, 0) for name in ("newest", "pinned"))
-        )
-        return min((created_ms(id.decode()) for first in firsts for id in first), default=None)
 
     async def get(self, path: str) -> int | None:
         """The rule of this page alone."""

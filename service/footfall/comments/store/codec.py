@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ...ids import created_ms, digest
-from ...model import Body, Comment, StoredComment
+from ...model import Body, Comment, Draft, StoredComment
 
 
 def body(comment: Comment) -> bytes:
@@ -140,6 +140,10 @@ def secrets(comment: Comment) -> bytes:
 def fingerprint(comment: Comment) -> str:
     """Identifies a comment's content on its page: two with the same one are duplicates."""
     return fingerprint_of(comment.account, comment.mail, comment.nick, comment.link, comment.source)
+
+
+def fingerprint_of_draft(draft: Draft, account: str) -> str:
+    return fingerprint_of(account, draft.mail, draft.nick, draft.link, draft.text)
 
 
 def fingerprint_of(

@@ -17,8 +17,8 @@ from ...driver.pipeline import Pipeline
 from ...driver.reads import Memo, read_of_key
 from ...driver.script_calls import CountsCallback
 from ...driver.scripts import Scripts
-from ...ids import SHORT, digest, split
-from ...model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
+from ...ids import SHORT, created_ms, digest, split
+from ...model import PUBLIC, Comment, Draft, Order, Page, Status, StoredComment, Viewer
 from . import codec
 from .closings import Closings, rule_of
 from .journal import Journal
@@ -60,13 +60,17 @@ PUBLISHED = (*CHANGED, "path", "nested")
 class Preconditions(NamedTuple):
     """`root` is the root above a new comment: its parent if that is one, None if the parent is not
     on this page, or deleted. `bans` is the version of the bans, `approved` how many comments the
-    author has, `closes` the page's rule (closings.py).
+    author has, `closes` the page's rule (closings.py) and `first_ms` when the page's first approved
+    comment was written, None if it has none. `fingerprint` is the new comment's, "" if it may be
+    there twice.
     """
 
     root: str | None
     bans: int
     approved: int
     closes: int | None = None
+    first_ms: int | None = None
+    fingerprint: str = ""
 
 
 class WalkStep(NamedTuple):
@@ -108,27 +112,38 @@ class CommentStore:
         self._touch = scripts["comments/touch"]
 
     async def before(
-        self, path: str, parent: str, fingerprint: str, author: str = ""
+        self,
+        draft: Draft,
+        account: str = "",
+        *,
+        has_twins: bool = False,
+        asks_for_trust: bool = False,
     ) -> Preconditions:
-        """Data needed before a new comment that replies to `parent` is rendered, in one round trip;
-        of the author's comments only if there is an author. Raises AlreadyPublished."""
-        page = digest(path)
-        short, home = split(parent)
-        body, held, same, bans, rules, *approved = await self._redis.ask_masters(
+        """Data needed before a comment is rendered, in one round trip; `account` is its author's,
+        and of its comments only if that `asks_for_trust`. Raises AlreadyPublished, unless it
+        `has_twins`."""
+        page = digest(draft.path)
+        short, home = split(draft.parent)
+        fingerprint = "" if has_twins else codec.fingerprint_of_draft(draft, account)
+        author = account if asks_for_trust else ""
+        body, held, same, bans, rules, newest, pinned, *approved = await self._redis.ask_masters(
             ("HGET", self._keys.page(page, "bodies"), short),
             ("HGET", self._keys.page(page, "held"), short),
             ("HGET", self._keys.page(page, "fingerprints"), fingerprint),
             ("HGET", self._keys.site("bans"), VERSION),
-            self.closings.question(path),
+            self.closings.question(draft.path),
+            *(("ZRANGE", self._keys.page(page, name), 0, 0) for name in ("newest", "pinned")),
             *([("ZSCORE", self._keys.site("authors"), author)] if author else ()),
         )
         if same and not await self._is_deleted(page, same):
             raise AlreadyPublished(same.decode() + page)
         root = None
         if body and home == page and status_of(held) != "deleted":
-            root = codec.root_of(codec.parse_body(body)) or parent
+            root = codec.root_of(codec.parse_body(body)) or draft.parent
         number = int(approved[0] or 0) if author else 0
-        return Preconditions(root, int(bans or 0), number, rule_of(rules))
+        first_ms = min((created_ms(id.decode()) for id in (*newest, *pinned)), default=None)
+        closes = rule_of(rules)
+        return Preconditions(root, int(bans or 0), number, closes, first_ms, fingerprint)
 
     async def _is_deleted(self, page: str, short: bytes) -> bool:
         (held,) = await self._redis.ask_masters(("HGET", self._keys.page(page, "held"), short))

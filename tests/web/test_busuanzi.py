@@ -183,7 +183,7 @@ async def test_what_is_not_kept_or_not_for_everybody_is_no_number_of_the_site(
         assert first < last
         return {first: Day(2, 1, {}), last: Day(1, 1, {"seo": 1})}
 
-    monkeypatch.setattr("footfall.statistics.ever_store.ViewsEver.total", total)
+    monkeypatch.setattr("footfall.statistics.ever_store.EverStore.total", total)
     monkeypatch.setattr("footfall.statistics.reports.Reports._days", days)
     site = await make_site(COMPAT="busuanzi", **settings)
     await site.count("/a/")

@@ -37,7 +37,7 @@ from ..limits.buckets import TokenBuckets
 from ..limits.floods import Floods
 from ..notifications.store.outbox import Outbox
 from ..notifications.store.unsubscribed import Unsubscribed
-from ..statistics.ever_store import ViewsEver
+from ..statistics.ever_store import EverStore
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 from ..statistics.visits import Visits
@@ -105,7 +105,7 @@ class Store:
         redis, scripts = self.redis, self.scripts
         self.views = Views(redis, scripts, self.keys, self._forget_visitors, self.moment)
         self.site_views = SiteViews(redis, scripts, self.keys)
-        self.views_ever = ViewsEver(redis, self.keys)
+        self.views_ever = EverStore(redis, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
         self.counter_walk = CounterWalk(redis, self.keys)
         self.comments = CommentStore(redis, scripts, self.keys, self.batch, self.journal)

@@ -9,7 +9,7 @@ from ..comments.store.mending import Mending
 from ..counting.quota import CounterNumbers
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
-from ..statistics.ever_store import ViewsEver
+from ..statistics.ever_store import EverStore
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 
@@ -32,5 +32,5 @@ class DataSet:
     numbers: CounterNumbers
     views: Views
     site_views: SiteViews
-    views_ever: ViewsEver
+    views_ever: EverStore
     deleted_ms: int

@@ -26,7 +26,7 @@ COMPARISONS = 3
 _NUMBER = re.compile(rb"-?\d{1,16}").fullmatch
 
 
-class ViewsEver:
+class EverStore:
     """All methods raise StoreUnavailable."""
 
     def __init__(self, redis: RedisClient, keys: Keys) -> None:

@@ -15,7 +15,7 @@ from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..ids import split
-from .ever_store import ViewsEver
+from .ever_store import EverStore
 from .numbered import by_name, by_number, hashes
 from .page_views import by_class
 from .source_views import Sources
@@ -193,7 +193,7 @@ class SiteViews:
         await self._redis.change(*commands)
 
     async def views_ever(self) -> int:
-        return await ViewsEver(self._redis, self._keys).total()
+        return await EverStore(self._redis, self._keys).total()
 
     async def salt(self, day: int, new: bytes, lasts_ms: int) -> bytes:
         """The salt of a day: the new one, unless it has one already."""

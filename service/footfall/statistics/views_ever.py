@@ -17,7 +17,7 @@ class ViewsEver:
 
     def __init__(
         self,
-        kept: ever_store.ViewsEver,
+        kept: ever_store.EverStore,
         clock: Callable[[], int],
         close_hours: Callable[[], AsyncIterator[None]],
         *,

@@ -46,7 +46,7 @@ _RIGHTS = (
     Right("ZMSCORE members a", (PAGES, RECENT, LIKES, MODERATION)),
     Right("ZCARD members", (VIEWS, PAGES, MODERATION)),
     Right("ZCOUNT members 0 1", (MODERATION,)),
-    Right("ZRANGE members 0 0", (PAGES, LOGINS, MODERATION)),
+    Right("ZRANGE members 0 0", (PAGES, COMMENTS, LOGINS, MODERATION)),
     Right("ZREVRANGE members 0 0", (PAGES, RECENT)),
     Right("ZRANGEBYLEX members - +", (PAGES, MODERATION)),
     Right("ZLEXCOUNT members - +", (MODERATION,)),

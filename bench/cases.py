@@ -1,6 +1,6 @@
 """Typical calls of each Lua script, for bench/scripts.py: values by the names in their headers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,13 @@ from . import seed
 from .scenarios import article, path
 
 Values = Mapping[str, Any]
+Cases = dict[str, Callable[[int], Values]]
+
+SECRET = account_codec.credentials_body(Credentials("$argon2id$" + "x" * 87))
+
+# What a moderator leaves as it is, and who they are.
+UNCHANGED = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
+BY_MODERATOR = {"only": "", "seen": "", "by": "moderator", "actor": "admin panel 0123456789abcdef"}
 
 NOW_MS = 1_700_000_000_000
 _generator = IdGenerator()
@@ -46,127 +53,33 @@ end
 """
 
 
-def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
+def every_case(calls: int) -> Cases:
     """A script's typical calls, each a function of its number n; later scripts read what earlier
     ones wrote."""
     comments, roots = thread(2 * calls)
-
-    to_replies = [_reply_to(comment) for comment in comments]
-
-    def published(each: Comment, n: int) -> Values:
-        return {
-            "id": each.id[:SHORT],
-            "at": each.at,
-            "article": each.path,
-            "body": codec.body(each),
-            "secrets": codec.secrets(each),
-            "status": "approved",
-            "parent": each.parent[:SHORT],
-            "root": each.root[:SHORT],
-            "needs": each.parent[:SHORT],
-            "fingerprint": f"{n:016d}",
-            "liking": 0,
-            "pin": 0,
-            "mark": "",
-            "decision": "",
-            "by": "author",
-            "actor": "",
-            "journal": f"journal:{n}",
-        }
-
-    def apply(n: int) -> Values:
-        each = comments[n]
-        change = CommentChange(
-            each.id[:SHORT], "", "approved", "", False, False, "", "", each.author, each.author
-        )
-        entry = JournalEntry(NOW_MS + n, "publish", "author", "", n, (), [change])
-        applying = Applying(Keys("bench", 512), each.id[SHORT:], [entry], tells=True)
-        return {
-            "lists": applying.lists,
-            "page": each.id[SHORT:],
-            "change": f"{n:016d}",
-            "entries": applying.words,
-        }
-
-    words = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
-    stays = {"only": "", "seen": "", "by": "moderator", "actor": "admin panel 0123456789abcdef"}
-
-    def moderate(each: Comment, n: int, **values: Any) -> Values:
-        return {
-            **dict.fromkeys(words, ""),
-            **stays,
-            "id": each.id[:SHORT],
-            "at": each.at,
-            "root": each.root[:SHORT],
-            "status": "",
-            "pin": "",
-            "now": NOW_MS + n,
-            "journal": f"journal:moderate:{n}",
-            **values,
-        }
-
-    def rewrite(n: int) -> Values:
-        each, body, secrets = comments[n], codec.body(comments[n]), codec.secrets(comments[n])
-        return moderate(
-            each,
-            n,
-            by="author",
-            actor="",
-            before=body + secrets,
-            body=body,
-            secrets=secrets,
-            outdated=f"{n:016d}",
-            fingerprint=f"{n:016d}",
-            lengths="12 13",
-        )
-
-    def deletion(n: int, **values: Any) -> Values:
-        each = to_replies[n]
-        return {
-            "id": each.id[:SHORT],
-            "root": each.root[:SHORT],
-            "parent": each.parent[:SHORT],
-            "begins": 1,
-            "now": NOW_MS + n,
-            "most": STEP_REPLIES,
-            "bytes": STEP_BYTES,
-            **stays,
-            **values,
-        }
-
-    def add(changes: int) -> Callable[[int], Values]:
-        return lambda n: {
-            "counts": [key for i in range(changes) for key in (_bucket(n + i), _numbers(n + i))],
-            "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
-        }
-
-    def counted(views: int, *, plain: bool = False) -> Callable[[int], Values]:
-        """Views of an hour that is open, by known visitors; or of which nothing is known."""
-        return lambda n: {
-            "site": "site",
-            "sources": "sources",
-            "numbers": _numbers(n),
-            "counts": [key for i in range(views) for key in _viewed(n + i, plain=plain)],
-            "day": 23,
-            "hour": 2026112316,
-            "latest": 2026112317,
-            "oldest": 2026112016,
-            "hours_ms": 60_000,
-            "days_ms": 60_000,
-            "day_ms": 60_000,
-            "plain": views if plain else 0,
-            "changes": [word for i in range(views) for word in _view(n + i, plain=plain)],
-        }
-
+    replies = [_reply_to(comment) for comment in comments]
     return {
         **_accounts(),
         **_outbox(),
-        "site/try": lambda n: (
-            {name: f"tried:{name}" for name in KINDS}
-            | {"commands": [right.tried for right in RIGHTS.values() if right.tried]}
-        ),
-        "counters/add, 1 change": add(1),
-        "counters/add, 64 changes": add(64),
+        **_counters(),
+        **_moves(comments),
+        **_given(),
+        **_views(),
+        **_imports(),
+        **_site(),
+        **_published(comments, replies),
+        **_pages(calls),
+        **_changes(comments, roots, calls),
+        # Last of all, since they remove comments.
+        **_deletions(replies),
+    }
+
+
+def _counters() -> Cases:
+    """Changes of counters, and views of an hour that is open."""
+    return {
+        "counters/add, 1 change": _add(1),
+        "counters/add, 64 changes": _add(64),
         "counters/remove, 1 counter": lambda n: {
             "numbers": _numbers(n),
             "counts": _bucket(n),
@@ -177,21 +90,16 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "counts": [_bucket(n + i) for i in range(264)],
             "mends": 1,
         },
-        "counters/import, 1 counter": lambda n: {
-            "done": f"imported:{n}",
-            "numbers": _numbers(n),
-            "counts": [_bucket(n)],
-            "way": "max",
-            "number": 1,
-            "kept": 60,
-            "hour": 0,
-            "days_ms": 60_000,
-            "merged": [1, f"time {path(n)}", 5, 0],
-        },
-        "counters/count, 1 first view": counted(1),
-        "counters/count, 64 first views": counted(64),
-        "counters/count, 1 known view": counted(1, plain=True),
-        "counters/count, 64 known views": counted(64, plain=True),
+        "counters/count, 1 first view": _count(1),
+        "counters/count, 64 first views": _count(64),
+        "counters/count, 1 known view": _count(1, plain=True),
+        "counters/count, 64 known views": _count(64, plain=True),
+    }
+
+
+def _moves(comments: Sequence[Comment]) -> Cases:
+    """A page's counters and comments, on their way to another page."""
+    return {
         "counters/take, 11 counters": lambda n: {
             "moving": f"moving:{n}",
             "numbers": _numbers(n),
@@ -202,6 +110,21 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "counters": 11,
             "names": [f"time {path(n)}", *(f"reaction{i} {path(n)}" for i in range(10))],
         },
+        "comments/take, 1 comment": lambda n: {
+            "move": f"{n:08d}",
+            "now": NOW_MS + n,
+            "by": "move",
+            "actor": "",
+            "journal": f"journal:take:{n}",
+            "comments": [comments[n].id[:SHORT], "", "", f"{n:016d}", codec.body(comments[n])],
+        },
+    }
+
+
+def _given() -> Cases:
+    """A page's counters, where they arrive."""
+    days = (1, 23, 7, 1, "23 seo")
+    return {
         "counters/give, 1 counter": lambda n: {
             "given": "given",
             "numbers": _numbers(n),
@@ -218,31 +141,14 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "current": 1,
             "hour": 2026112316,
             "day_ms": 60_000,
-            "words": [
-                f"time {path(n)}",
-                7,
-                0,
-                60_000,
-                1,
-                23,
-                7,
-                1,
-                "23 seo",
-                2,
-                60_000,
-                1,
-                2026112316,
-                7,
-            ],
-        },
-        "comments/take, 1 comment": lambda n: {
-            "move": f"{n:08d}",
-            "now": NOW_MS + n,
-            "by": "move",
-            "actor": "",
-            "journal": f"journal:take:{n}",
-            "comments": [comments[n].id[:SHORT], "", "", f"{n:016d}", codec.body(comments[n])],
-        },
+            "words": [f"time {path(n)}", 7, 0, 60_000, *days, 2, 60_000, 1, 2026112316, 7],
+        }
+    }
+
+
+def _views() -> Cases:
+    """Views by hour, day and visitor."""
+    return {
         "views/visit, 1 visitor": lambda n: {
             "shares": ["site", "visitors"],
             "field": "v20261123",
@@ -258,6 +164,23 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "counter": _bucket(n),
             "views": [f"days:{n}", f"bots:{n}", f"hours:{n}"],
             "name": f"time {path(n)}",
+        },
+    }
+
+
+def _imports() -> Cases:
+    """Counts that another counter kept."""
+    return {
+        "counters/import, 1 counter": lambda n: {
+            "done": f"imported:{n}",
+            "numbers": _numbers(n),
+            "counts": [_bucket(n)],
+            "way": "max",
+            "number": 1,
+            "kept": 60,
+            "hour": 0,
+            "days_ms": 60_000,
+            "merged": [1, f"time {path(n)}", 5, 0],
         },
         "views/import, 1 page": lambda n: {
             "files": f"files:{n}",
@@ -275,22 +198,20 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "kept_ms": 60_000,
             "changes": [word for hour in range(24) for word in ("add", hour, 7, 60_000)],
         },
+    }
+
+
+def _site() -> Cases:
+    """Lists and limits of the whole site."""
+    return {
+        "site/try": lambda n: (
+            {name: f"tried:{name}" for name in KINDS}
+            | {"commands": [right.tried for right in RIGHTS.values() if right.tried]}
+        ),
         "rate_limit/take_tokens": lambda n: {
             "buckets": [f"bucket:{n}"],
             "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
         },
-        "comments/publish": lambda n: published(comments[n], n),
-        "comments/publish, a reply to a reply": lambda n: published(to_replies[n], calls + n),
-        "journal/apply, 1 comment": apply,
-        "journal/cut, 1 entry": lambda n: {"journal": f"journal:{n}", "applied": 2 * NOW_MS},
-        "journal/restate, 1 comment": lambda n: {
-            "now": NOW_MS + n,
-            "by": "check",
-            "actor": "",
-            "journal": f"journal:restate:{n}",
-            "comments": [comments[n].id[:SHORT], "-", "-"],
-        },
-        "journal/swept": lambda n: {"page": f"{n:016d}", "known": "", "due": NOW_MS + n},
         "site/list, page 100 of three indexes": lambda n: {
             "indexes": [f"bench:{name}" for name in ("recent", "waiting", "spam")],
             "first": 990,
@@ -307,6 +228,32 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "entry": ["by", "admin", "did", "ban", "id", n, "was", "", "now", ""],
         },
         "site/catch": lambda n: {"now": NOW_MS + n, "numbers": [f"192.0.{n // 256}.{n % 256}", 3]},
+    }
+
+
+def _published(comments: Sequence[Comment], replies: Sequence[Comment]) -> Cases:
+    """New comments, and what the journal tells of them."""
+    return {
+        "comments/publish": lambda n: _publish(comments[n], n),
+        "comments/publish, a reply to a reply": lambda n: _publish(
+            replies[n], len(comments) // 2 + n
+        ),
+        "journal/apply, 1 comment": lambda n: _apply(comments[n], n),
+        "journal/cut, 1 entry": lambda n: {"journal": f"journal:{n}", "applied": 2 * NOW_MS},
+        "journal/restate, 1 comment": lambda n: {
+            "now": NOW_MS + n,
+            "by": "check",
+            "actor": "",
+            "journal": f"journal:restate:{n}",
+            "comments": [comments[n].id[:SHORT], "-", "-"],
+        },
+        "journal/swept": lambda n: {"page": f"{n:016d}", "known": "", "due": NOW_MS + n},
+    }
+
+
+def _pages(calls: int) -> Cases:
+    """Pages of comments, short and long."""
+    return {
         "comments/page, 10 x (1+4)": lambda n: {
             "ranked": "newest",
             "heldranked": "heldroots",
@@ -334,6 +281,12 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "most": MAX_REPLIES,
             "room": MAX_PAGE_BYTES,
         },
+    }
+
+
+def _changes(comments: Sequence[Comment], roots: Sequence[Comment], calls: int) -> Cases:
+    """Changes of comments that stay."""
+    return {
         "comments/mend, 1 change": lambda n: {
             "version": f"mended:{n}",
             "wrong": ["likes"],
@@ -358,11 +311,11 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "room": MAX_PAGE_BYTES,
             "now": NOW_MS + n,
         },
-        "comments/moderate": lambda n: moderate(
+        "comments/moderate": lambda n: _moderate(
             comments[n // 2], n, status="approved" if n % 2 else "waiting"
         ),
-        "comments/moderate, other words": rewrite,
-        "comments/moderate, a pin": lambda n: moderate(roots[n % 10], n, pin=1 - n // 10 % 2),
+        "comments/moderate, other words": lambda n: _rewrite(comments[n], n),
+        "comments/moderate, a pin": lambda n: _moderate(roots[n % 10], n, pin=1 - n // 10 % 2),
         "comments/copy, 64 comments": lambda n: {
             "cursor": "",
             "echo": "",
@@ -370,24 +323,137 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "bytes": 1 << 16,
             "ids": [comment.id[:SHORT] for comment in comments[n % calls :][:64]],
         },
-        "comments/delete, 1 comment": lambda n: deletion(n, journal=f"journal:delete:{n}"),
-        "comments/restore, 1 comment": lambda n: deletion(
-            n, at=to_replies[n].at, journal=f"journal:restore:{n}"
+    }
+
+
+def _deletions(replies: Sequence[Comment]) -> Cases:
+    """Comments deleted, put back, deleted by their authors, and removed."""
+    return {
+        "comments/delete, 1 comment": lambda n: _delete(
+            replies[n], n, journal=f"journal:delete:{n}"
         ),
-        # Once more, so that there is something to be removed.
-        "comments/delete, by its author": lambda n: deletion(
-            n, by="author", actor="", journal=f"journal:own:{n}"
+        "comments/restore, 1 comment": lambda n: _delete(
+            replies[n], n, at=replies[n].at, journal=f"journal:restore:{n}"
         ),
-        # Last of all, since nothing is left of these comments.
+        "comments/delete, by its author": lambda n: _delete(
+            replies[n], n, by="author", actor="", journal=f"journal:own:{n}"
+        ),
         "comments/remove, 1 comment": lambda n: {
-            "head": to_replies[n].id[:SHORT],
+            "head": replies[n].id[:SHORT],
             "before": 2 * NOW_MS,
             "comments": [
-                to_replies[n].id[:SHORT],
-                to_replies[n].parent[:SHORT],
-                f"{calls + n:016d}",
+                replies[n].id[:SHORT],
+                replies[n].parent[:SHORT],
+                f"{len(replies) + n:016d}",
             ],
         },
+    }
+
+
+def _publish(each: Comment, n: int) -> Values:
+    return {
+        "id": each.id[:SHORT],
+        "at": each.at,
+        "article": each.path,
+        "body": codec.body(each),
+        "secrets": codec.secrets(each),
+        "status": "approved",
+        "parent": each.parent[:SHORT],
+        "root": each.root[:SHORT],
+        "needs": each.parent[:SHORT],
+        "fingerprint": f"{n:016d}",
+        "liking": 0,
+        "pin": 0,
+        "mark": "",
+        "decision": "",
+        "by": "author",
+        "actor": "",
+        "journal": f"journal:{n}",
+    }
+
+
+def _apply(each: Comment, n: int) -> Values:
+    change = CommentChange(
+        each.id[:SHORT], "", "approved", "", False, False, "", "", each.author, each.author
+    )
+    entry = JournalEntry(NOW_MS + n, "publish", "author", "", n, (), [change])
+    applying = Applying(Keys("bench", 512), each.id[SHORT:], [entry], tells=True)
+    return {
+        "lists": applying.lists,
+        "page": each.id[SHORT:],
+        "change": f"{n:016d}",
+        "entries": applying.words,
+    }
+
+
+def _moderate(each: Comment, n: int, **values: Any) -> Values:
+    return {
+        **dict.fromkeys(UNCHANGED, ""),
+        **BY_MODERATOR,
+        "id": each.id[:SHORT],
+        "at": each.at,
+        "root": each.root[:SHORT],
+        "status": "",
+        "pin": "",
+        "now": NOW_MS + n,
+        "journal": f"journal:moderate:{n}",
+        **values,
+    }
+
+
+def _rewrite(each: Comment, n: int) -> Values:
+    body, secrets = codec.body(each), codec.secrets(each)
+    return _moderate(
+        each,
+        n,
+        by="author",
+        actor="",
+        before=body + secrets,
+        body=body,
+        secrets=secrets,
+        outdated=f"{n:016d}",
+        fingerprint=f"{n:016d}",
+        lengths="12 13",
+    )
+
+
+def _delete(each: Comment, n: int, **values: Any) -> Values:
+    return {
+        "id": each.id[:SHORT],
+        "root": each.root[:SHORT],
+        "parent": each.parent[:SHORT],
+        "begins": 1,
+        "now": NOW_MS + n,
+        "most": STEP_REPLIES,
+        "bytes": STEP_BYTES,
+        **BY_MODERATOR,
+        **values,
+    }
+
+
+def _add(changes: int) -> Callable[[int], Values]:
+    return lambda n: {
+        "counts": [key for i in range(changes) for key in (_bucket(n + i), _numbers(n + i))],
+        "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
+    }
+
+
+def _count(views: int, *, plain: bool = False) -> Callable[[int], Values]:
+    """Views of an hour that is open, by known visitors; or of which nothing is known."""
+    return lambda n: {
+        "site": "site",
+        "sources": "sources",
+        "numbers": _numbers(n),
+        "counts": [key for i in range(views) for key in _viewed(n + i, plain=plain)],
+        "day": 23,
+        "hour": 2026112316,
+        "latest": 2026112317,
+        "oldest": 2026112016,
+        "hours_ms": 60_000,
+        "days_ms": 60_000,
+        "day_ms": 60_000,
+        "plain": views if plain else 0,
+        "changes": [word for i in range(views) for word in _view(n + i, plain=plain)],
     }
 
 
@@ -432,68 +498,69 @@ def _numbers(n: int) -> str:
     return f"numbers:{n % 256}"
 
 
-def _accounts() -> dict[str, Callable[[int], Values]]:
-    """The life of an account, step by step."""
-    secret = account_codec.credentials_body(Credentials("$argon2id$" + "x" * 87))
-    facts = account_codec.session_body(
-        Session("", NOW_MS, 0, "password", "Firefox140.0", "Windows 10", "192.0.2.0/24")
-    )
+def _account(n: int) -> dict[str, Any]:
+    body = account_codec.account_body(Account("", "guest", "Somebody", f"{n}@example.com"))
+    return {"id": f"{n:016d}", "mail": f"{n}@example.com", "body": body, "secret": SECRET}
 
-    def account(n: int) -> dict[str, Any]:
-        body = account_codec.account_body(Account("", "guest", "Somebody", f"{n}@example.com"))
-        return {"id": f"{n:016d}", "mail": f"{n}@example.com", "body": body, "secret": secret}
 
-    def register(n: int) -> Values:
-        new = account(n)
-        body = new.pop("body")
-        roles = {"founds": 0, "administers": 0}
-        return {**new, "first": body, "other": body, **roles, "follows": "", "known_by": []}
+def _register(n: int) -> Values:
+    new = _account(n)
+    body = new.pop("body")
+    roles = {"founds": 0, "administers": 0}
+    return {**new, "first": body, "other": body, **roles, "follows": "", "known_by": []}
 
-    def log_in(n: int) -> Values:
-        times = {"now": NOW_MS, "ends": NOW_MS + 86_400_000}
-        rest = {
-            "sessions": f"sessions:{n}",
-            "logins": f"logins:{n}",
-            "session": "s",
-            "facts": facts,
-            "keep": 50,
-            "follows": 0,
-            "old_secret": secret,
-        }
-        known = account(n)
-        del known["mail"]
-        return {**known, **times, **rest}
 
-    def change(n: int) -> Values:
-        known = account(n)
-        return {
-            **known,
-            "sessions": f"sessions:{n}",
-            "logins": f"logins:{n}",
-            "old_body": known["body"],
-            "old_secret": secret,
-            "old_mail": known["mail"],
-            "administers": 0,
-            "session": "",
-            "revokes": 1,
-            "keeps": 0,
-            "unseen_since": n + 1,
-            "lost": 0,
-            "known_by": [],
-            "follows": "",
-        }
-
+def _log_in(n: int) -> Values:
+    facts = Session("", NOW_MS, 0, "password", "Firefox140.0", "Windows 10", "192.0.2.0/24")
+    known = _account(n)
+    del known["mail"]
     return {
-        "accounts/register": register,
+        **known,
+        "now": NOW_MS,
+        "ends": NOW_MS + 86_400_000,
+        "sessions": f"sessions:{n}",
+        "logins": f"logins:{n}",
+        "session": "s",
+        "facts": account_codec.session_body(facts),
+        "keep": 50,
+        "follows": 0,
+        "old_secret": SECRET,
+    }
+
+
+def _change(n: int) -> Values:
+    known = _account(n)
+    return {
+        **known,
+        "sessions": f"sessions:{n}",
+        "logins": f"logins:{n}",
+        "old_body": known["body"],
+        "old_secret": SECRET,
+        "old_mail": known["mail"],
+        "administers": 0,
+        "session": "",
+        "revokes": 1,
+        "keeps": 0,
+        "unseen_since": n + 1,
+        "lost": 0,
+        "known_by": [],
+        "follows": "",
+    }
+
+
+def _accounts() -> Cases:
+    """The life of an account, step by step."""
+    return {
+        "accounts/register": _register,
         "accounts/find": lambda n: {"mail": f"{n}@example.com"},
-        "accounts/log_in": log_in,
+        "accounts/log_in": _log_in,
         "accounts/end_sessions": lambda n: {
             "sessions": f"sessions:{n}",
             "logins": f"logins:{n}",
             "session": "s",
             "others": 1,
         },
-        "accounts/change": change,
+        "accounts/change": _change,
         "accounts/remember": lambda n: {
             "id": f"{n:016d}",
             "place": f"{n % 32}",
@@ -505,7 +572,7 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
     }
 
 
-def _outbox() -> dict[str, Callable[[int], Values]]:
+def _outbox() -> Cases:
     """Calls on streams that `prepare` has filled."""
     task = Task("mail", "0" * 32, "", "approved", "author", NOW_MS).dump()
     return {

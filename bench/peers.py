@@ -145,18 +145,13 @@ def footfall(
     if arguments and arguments[0] not in _help():
         raise Missing(f"`serve` of this version has no {arguments[0]}")
     environ = {
-        "PORT": "0",
-        "DATA_DIR": str(folder / "data"),
-        "IPQPS": "0",
-        "PYTHONPATH": _sources(root),
+        **_environ(folder, root),
         **settings,
+        "DURABILITY": level or SERVICE_LEVELS[environment.durability],
     }
-    environ["DURABILITY"] = level or SERVICE_LEVELS[environment.durability]
     has_replica = level.startswith("replica")
-    with contextmanager(_redis_for_footfall)(environment, folder, is_tcp, has_replica) as (
-        pid,
-        url,
-    ):
+    redis = contextmanager(_redis_for_footfall)(environment, folder, is_tcp, has_replica)
+    with redis as (pid, url):
         if url:
             environ["REDIS_URL"] = url
         command = [sys.executable, "-u", "-m", _package(root), "serve", *arguments]
@@ -164,22 +159,35 @@ def footfall(
             command, directory=folder, cores=environment.cores.server, environ=environ
         ) as child:
             found = _wait_for_words(folder / "log", r"listens on (http://\S+)", child)
-            socket = folder / "data" / "redis.sock"
-            store = url or f"unix://{socket}"
+            store = url or f"unix://{folder / 'data' / 'redis.sock'}"
             if not pid:
                 pid = _redis_below(child.pid)
                 machine.pin(pid, environment.cores.load)
-            version = commit(root)
-            peer = Peer(name, title, found, child.pid, version, redis_pid=pid, redis_url=store)
-            peer.offers = frozenset({Increment, Read, Page, Submit, Like})
-            peer.seeds = {
-                "articles": lambda: peer.roots.extend(
-                    _seeded(root, store, f"seed.of_articles({ARTICLES})")
-                ),
-                "deep": lambda: _ignore(_seeded(root, store, f"seed.of_deep({DEEP})")),
-                "deeper": lambda: _ignore(_seeded(root, store, f"seed.of_deep({DEEPER})")),
-            }
-            yield peer
+            peer = Peer(name, title, found, child.pid, commit(root), pid, store)
+            yield _seedable(peer, root)
+
+
+def _environ(folder: Path, root: Path) -> dict[str, str]:
+    return {
+        "PORT": "0",
+        "DATA_DIR": str(folder / "data"),
+        "IPQPS": "0",
+        "PYTHONPATH": _sources(root),
+    }
+
+
+def _seedable(peer: Peer, root: Path) -> Peer:
+    """A Footfall of the checkout at `root`, with all that is asked of it."""
+    store = peer.redis_url
+    peer.offers = frozenset({Increment, Read, Page, Submit, Like})
+    peer.seeds = {
+        "articles": lambda: peer.roots.extend(
+            _seeded(root, store, f"seed.of_articles({ARTICLES})")
+        ),
+        "deep": lambda: _ignore(_seeded(root, store, f"seed.of_deep({DEEP})")),
+        "deeper": lambda: _ignore(_seeded(root, store, f"seed.of_deep({DEEPER})")),
+    }
+    return peer
 
 
 def _redis_for_footfall(
@@ -259,14 +267,8 @@ def commit(root: Path = ROOT) -> str:
     return described or "unknown"
 
 
-@contextmanager
-def nginx(
-    environment: Environment,
-    *,
-    name: str = "nginx",
-    title: str = "nginx + Lua",
-    is_joined: bool = False,
-) -> Iterator[Peer]:
+def _nginx_parts() -> tuple[str, Path, Path]:
+    """(program, its Lua module, Lua's JSON)"""
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     if not Path(program).exists():
         raise Missing("there is no nginx; bench/install.sh installs it")
@@ -276,6 +278,18 @@ def nginx(
     cpath = next(Path("/usr/lib").glob("*/lua/5.1/cjson.so"), None)
     if cpath is None:
         raise Missing("there is no lua-cjson; bench/install.sh installs it")
+    return program, module, cpath
+
+
+@contextmanager
+def nginx(
+    environment: Environment,
+    *,
+    name: str = "nginx",
+    title: str = "nginx + Lua",
+    is_joined: bool = False,
+) -> Iterator[Peer]:
+    program, module, cpath = _nginx_parts()
     folder, port = environment.directory(name), machine.free_port()
     with redis_server(environment, folder) as (redis_pid, socket):
         redis = Redis(unix_socket_path=socket)

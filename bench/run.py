@@ -67,32 +67,7 @@ class Plan:
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Plan":
-        parser = argparse.ArgumentParser(prog="bench", description=__doc__.partition("\n")[0])
-        parser.add_argument(
-            "--quick", action="store_true", help="counters beside nginx, five minutes, no files"
-        )
-        parser.add_argument(
-            "--also",
-            type=Path,
-            action="append",
-            default=[],
-            metavar="CHECKOUT",
-            help="another checkout of this service, in turn with this one",
-        )
-        parser.add_argument(
-            "--noisy", action="store_true", help="keep what others spoil: CPU time is still right"
-        )
-        parser.add_argument("--full", action="store_true", help="every row and part: half an hour")
-        parser.add_argument(
-            "--long", action="store_true", help="and a million comments, ten million paths"
-        )
-        parser.add_argument("--only", default="", help="scenarios and parts, between commas")
-        parser.add_argument("--peers", default="", help="peers, between commas")
-        parser.add_argument(
-            "--topic", default="", help="results/TOPIC.json is written; main, full, long or other"
-        )
-        parser.add_argument("--rounds", type=int, default=0)
-        parser.add_argument("--seconds", type=int, default=2, help="of each run")
+        parser = _parser()
         options = parser.parse_args(words)
         try:
             others = dict(map(checkout, options.also))
@@ -123,6 +98,36 @@ class Plan:
             topic=_topic(options),
             kinds=KINDS | others,
         )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--quick", action="store_true", help="counters beside nginx, five minutes, no files"
+    )
+    parser.add_argument(
+        "--also",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="CHECKOUT",
+        help="another checkout of this service, in turn with this one",
+    )
+    parser.add_argument(
+        "--noisy", action="store_true", help="keep what others spoil: CPU time is still right"
+    )
+    parser.add_argument("--full", action="store_true", help="every row and part: half an hour")
+    parser.add_argument(
+        "--long", action="store_true", help="and a million comments, ten million paths"
+    )
+    parser.add_argument("--only", default="", help="scenarios and parts, between commas")
+    parser.add_argument("--peers", default="", help="peers, between commas")
+    parser.add_argument(
+        "--topic", default="", help="results/TOPIC.json is written; main, full, long or other"
+    )
+    parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--seconds", type=int, default=2, help="of each run")
+    return parser
 
 
 def _topic(options: argparse.Namespace) -> str:

@@ -327,7 +327,7 @@ def _changes(comments: Sequence[Comment], roots: Sequence[Comment], calls: int) 
 
 
 def _deletions(replies: Sequence[Comment]) -> Cases:
-    """Comments deleted, put back, deleted by their authors, and removed."""
+    """Comments deleted, restored, deleted by their authors, and removed."""
     return {
         "comments/delete, 1 comment": lambda n: _delete(
             replies[n], n, journal=f"journal:delete:{n}"

@@ -64,9 +64,11 @@ HOUSES = {
         "": "store",
         "answers": "api",
         "api": "api",
+        "pages_api": "api",
         "keeper": "rules",
         "reports": "rules",
         "most_read": "rules",
+        "page_list": "rules",
         "noun": "rules",
         "totals": "rules",
         **dict.fromkeys(

@@ -30,6 +30,7 @@ from .owner import queue as owner_queue
 from .owner import replies as owner_replies
 from .site import Site
 from .statistics import api as statistics
+from .statistics import pages_api
 from .table.endpoint import Resource
 from .table.operations import Operations, by_prefix
 from .table.rows import Row
@@ -52,6 +53,7 @@ TABLE = (
     *bans.operation,
     *invitations.operation,
     *statistics.operation,
+    *pages_api.operation,
     *owner_queue.operation,
     *owner_groups.operation,
     *owner_bulk.operation,

@@ -26,6 +26,7 @@ PHONE: dict[str, Any] = {
 }
 DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
 SCREENS = {
+    "small phone": {**PHONE, "viewport": {"width": 320, "height": 640}},
     "phone": PHONE,
     "phone in the dark": {**PHONE, "color_scheme": "dark"},
     "desk": DESK,
@@ -37,7 +38,13 @@ CHROME = (
 )
 # A page that a stranger has named.
 HOSTILE = '/<img src=x onerror="window.ran=1">\u202e/' + "long" * 100
-PLACES = ("", "statistics", "statistics?path=/read&days=90")
+PLACES = (
+    "",
+    "statistics",
+    "statistics?path=/read&days=90",
+    "statistics?path=rea",
+    "statistics?from=2026-01-01",
+)
 SCRIPTED = (
     *("queue?status=", "counters", "accounts", "bans", "authors", "moving", "log", "outbox"),
     *("settings", "state", "profile", "login", "register", "forgot"),
@@ -145,8 +152,24 @@ def test_the_table_behind_the_bars_is_opened_by_keyboard(owner: Owner, phone: Vi
     summary = page.get_by_text("Days as a table")
     summary.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("row")).to_have_count(31)
-    expect(page.get_by_role("row").nth(1)).to_contain_text("4")
+    rows = page.get_by_role("region", name="Days as a table").get_by_role("row")
+    expect(rows).to_have_count(31)
+    expect(rows.nth(1)).to_contain_text("4")
+
+
+def test_a_finger_on_a_bar_shows_its_number(owner: Owner, phone: Visitor) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui/statistics?days=7")
+    page.locator("svg.bars g").nth(6).tap()
+    expect(page.locator(".said").first).to_contain_text("4 views, 1 visitor, 1 by bots")
+
+
+def test_pages_are_put_in_order_by_a_tap_on_a_column(owner: Owner, phone: Visitor) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui/statistics?days=7")
+    page.get_by_role("link", name="Comments", exact=True).last.tap()
+    expect(page).to_have_url(f"{owner.url}/ui/statistics?days=7&by=comments#pages")
+    expect(page.locator("#pages").get_by_role("row").nth(1)).to_contain_text("/read")
 
 
 @pytest.mark.rare
@@ -155,9 +178,9 @@ def test_a_strangers_name_for_a_page_runs_nothing_and_fits_a_phone(
 ) -> None:
     page = phone.page
     phone.open(f"{owner.url}/ui/")
-    most_read = page.locator("section", has=page.get_by_role("heading", name="Most read"))
-    expect(most_read.get_by_role("listitem")).to_have_count(3)
-    most_read.get_by_role("link", name="%E2%80%AE").click()
+    pages = page.locator("#pages").get_by_role("row")
+    expect(pages).to_have_count(4)
+    pages.get_by_role("link", name="%E2%80%AE").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("%E2%80%AE/long")
     phone.open(f"{owner.url}/ui/statistics")
     page.get_by_role("searchbox").fill(HOSTILE)

@@ -27,11 +27,12 @@ from footfall.ids import digest
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks, Proxies, place_of
 from footfall.process.process import now_ms
-from footfall.statistics import most_read, visits
+from footfall.statistics import most_read, page_list, visits
 from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
+from footfall.statistics.page_list import ListedPage
 from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
 from footfall.statistics.source_views import Source, Sources
@@ -249,6 +250,56 @@ async def test_a_list_of_a_day_that_is_full_says_so(
     await telling.site_views.keep_read(TODAY, listed, DAY_MS)
     found = await statistics.most_read.top("views", 7, 10)
     assert [(page.path, page.is_exact) for page in found] == [("/a", True), ("/b", False)]
+
+
+async def test_pages_of_a_period_stand_beside_the_days_before_it(
+    telling: Store, statistics: Reports, clock: Clock, salts: Salts
+) -> None:
+    await view(telling, "/a", [person(1), person(2), BOT])
+    await view(telling, "/gone", [person(1)])
+    clock.now += DAY_MS
+    await salts.keep_up(telling.site_views)
+    await view(telling, "/a", [person(1), person(1), BOT])
+    await view(telling, "/crawled", [BOT])
+    found = await statistics.pages(TODAY + 1, TODAY + 1, (TODAY, TODAY))
+    assert found.is_whole
+    assert found.chosen("views") == [
+        ListedPage("/a", views=3, people=2, visitors=1, comments=0, before=2),
+        ListedPage("/crawled", views=1, people=0, visitors=0, comments=0, before=0),
+    ]
+    both = await statistics.pages(TODAY, TODAY + 1, None)
+    assert [page[:4] for page in both.chosen("visitors")] == [
+        ("/a", 6, 4, 3),
+        ("/gone", 1, 1, 1),
+        ("/crawled", 1, 0, 0),
+    ]
+    assert [page.path for page in both.chosen("path", "A")] == ["/a", "/crawled"]
+    assert all(page.before is None for page in both.pages)
+
+
+async def test_a_list_of_pages_says_whether_it_has_them_all(
+    telling: Store,
+    statistics: Reports,
+    keeper: Keeper,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await view(telling, "/a", [person(1)])
+    clock.now += 3 * DAY_MS
+    await keeper.keep_hours()
+    clock.now += 40 * DAY_MS
+    await view(telling, "/b", [person(1)])
+    today = statistics.today()
+    assert (await statistics.pages(today, today, None)).is_whole
+    # The list of a day is gone after a month; the pages most viewed ever are known.
+    long = await statistics.pages(TODAY, today, None)
+    assert ([page.path for page in long.chosen("path")], long.is_whole) == (["/a", "/b"], False)
+    past = await statistics.pages(TODAY, TODAY, None)
+    assert [page.path for page in past.pages] == ["/a"]
+    monkeypatch.setattr(page_list, "MAX_PAGE_MONTHS", 2)
+    clock.now += HOUR_MS
+    short = await statistics.pages(TODAY, today, (20260101, 20260201))
+    assert (len(short.pages), short.is_whole) == (0, False)
 
 
 async def test_pages_that_were_never_viewed_here_may_have_more_views_ever(

@@ -67,15 +67,29 @@ class PageWords:
         """Such as "Nov 23, 2026"."""
         return _day(day, self.language)
 
+    def month(self, day: date) -> str:
+        """Such as "November 2026"."""
+        from babel.dates import format_skeleton
+
+        return format_skeleton("yMMMM", day, locale=LOCALES[self.language])
+
+    def signed(self, number: int) -> str:
+        """Such as "+12" or "−3"."""
+        sign = "+" if number > 0 else "−" if number < 0 else ""
+        return sign + self.number(abs(number))
+
     def time(self, at_ms: int) -> str:
         """A time in ms since the epoch, to the minute."""
         return self.moment(datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(self.zone))
 
     def moment(self, at: datetime) -> str:
+        return f"{_day(at.date(), self.language)}, {self.clock(at)}"
+
+    def clock(self, at: datetime) -> str:
+        """Such as "5:00 PM"."""
         from babel.dates import format_time
 
-        clock = format_time(at, "short", locale=LOCALES[self.language])
-        return f"{_day(at.date(), self.language)}, {clock}"
+        return format_time(at, "short", locale=LOCALES[self.language])
 
     def hour(self, at: datetime) -> str:
         """Such as "Thu 5:00 PM"."""

@@ -22,12 +22,12 @@ from ..http.response import PRIVATE, Headers, Response
 from ..outside.targets import origin_of
 from ..site import Site
 from ..table.sending import send_answer
-from . import bundle, captcha_page, overview_page, statistics_page
+from . import bundle, captcha_page, overview_page, statistics_files, statistics_page
 from . import forms as owner_forms
 from .files import TYPES, UI, Content, Page, filled, static
 from .forms import OwnerForm
 from .opener import opener_of
-from .pages import OwnerPage
+from .pages import Make, OwnerPage
 from .within import FirstAnswers
 
 # Such a page is never in a frame, and sends no Referer. Pictures of comments are not shown.
@@ -155,7 +155,7 @@ def without_token(query: bytes) -> bytes:
 
 def _modules() -> Iterator[Path]:
     """The scripts that the admin page's own script may load."""
-    alone = ("api.js", "confirm.js", "first_view.js", "forgot.js", "login.js")
+    alone = ("api.js", "bars.js", "confirm.js", "first_view.js", "forgot.js", "login.js")
     yield UI / "comment_view.js"
     yield from (path for path in PAGES.glob("*.js") if path.name not in alone)
 
@@ -172,6 +172,14 @@ def leading_to(path: str) -> ASGIApp:
         await send_answer(send, _moved(path, without_token(scope["query_string"])))
 
     return lead
+
+
+# What this server makes for administrators.
+MADE: Mapping[str, Make] = {
+    "": overview_page.show,
+    "statistics": statistics_page.show,
+    "statistics.csv": statistics_files.show,
+}
 
 
 def account_routes(
@@ -199,7 +207,7 @@ def account_routes(
         yield Route(f"/ui/{old}", Page(leading_to(f"./{name}")))
     for name in PAGE_NAMES:
         yield Route(f"/ui/{name}", Page(profile if name == "profile" else pages))
-    for name, make in (("", overview_page.show), ("statistics", statistics_page.show)):
+    for name, make in MADE.items():
         yield Route(f"/ui/{name}", Page(OwnerPage(name, make, site, policy, values, pages)))
     yield Route("/ui/people", OwnerForm(owner_forms.count_as_people, site, policy, values))
     yield Route("/ui/logout", OwnerForm(owner_forms.log_out, site, policy, values))

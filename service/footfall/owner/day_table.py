@@ -9,14 +9,15 @@ from ..render.charts import Bar, bars
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report, Reports
 from ..statistics.source_views import Source
+from .periods import Unit, grouped
 
 # Of a name in a list; its page has all of it.
 MAX_SHOWN_CHARACTERS = 100
 
 
 class DayRow(NamedTuple):
-    """`day` is in words; `before` are the views by people on the day in the same place of the
-    period before."""
+    """`day` is in words, and may be a week or a month; `before` are the views by people on the days
+    in the same place of the period before."""
 
     day: str
     people: int
@@ -25,21 +26,33 @@ class DayRow(NamedTuple):
     before: int
 
 
-def rows_of(report: Report, days: int, words: PageWords) -> list[DayRow]:
-    """The last days, each beside its day of the period before, if known."""
-    earlier = last_days(report, days, skip=days)
-    before = [earlier.people_of(day) for day in earlier.days.values()] or [0] * days
-    found = last_days(report, days).days.items()
-    return [
-        DayRow(
-            words.day(date_of(number)),
-            report.people_of(day),
-            day.visitors,
-            day.views - report.people_of(day),
-            views,
+def rows_of(
+    report: Report, before: Report | None, words: PageWords, unit: Unit = "day"
+) -> list[DayRow]:
+    """Each day, week or month, beside that of the period before, if known."""
+    earlier = list(before.days.values()) if before else []
+    rows, at = list[DayRow](), 0
+    for days in grouped([*report.days], unit):
+        some = [report.days[day] for day in days]
+        views, people = sum(day.views for day in some), sum(map(report.people_of, some))
+        same = earlier[at : at + len(days)]
+        rows.append(
+            DayRow(
+                _name_of(days, unit, words),
+                people,
+                sum(day.visitors for day in some),
+                views - people,
+                sum(map(report.people_of, same)),
+            )
         )
-        for (number, day), views in zip(found, before, strict=True)
-    ]
+        at += len(days)
+    return rows
+
+
+def _name_of(days: Sequence[int], unit: Unit, words: PageWords) -> str:
+    if unit == "month":
+        return words.month(date_of(days[0]))
+    return " – ".join(words.day(date_of(day)) for day in dict.fromkeys((days[0], days[-1])))
 
 
 class Kept(NamedTuple):
@@ -82,7 +95,7 @@ def _title(row: DayRow, words: PageWords, has_visitors: bool) -> str:
 
 
 class Period(NamedTuple):
-    """The last days as text: views and visitors, and their change; "" for unknown ones."""
+    """A period as text: views and visitors, and their change; "" for unknown ones."""
 
     name: str
     views: str
@@ -91,19 +104,22 @@ class Period(NamedTuple):
 
 
 def period_of(
-    report: Report, days: int, words: PageWords, *, has_visitors: bool, is_over: bool = False
+    name: str,
+    now: Report,
+    before: Report | None,
+    words: PageWords,
+    *,
+    has_visitors: bool,
+    is_today: bool = False,
 ) -> Period:
-    """The last days, compared with as many before them; `visitors` is "" without visitors. The last
-    day is today, unless it `is_over`."""
-    now, before = last_days(report, days), last_days(report, days, skip=days)
+    """These days, compared with others; `visitors` is "" without visitors. It `is_today` if it is
+    the one day that is not over."""
     visitors = words.say("visitorsOf", now.visitors)
     return Period(
-        words.say("lastDays", days) if days > 1 else words.say("today"),
+        name,
         words.number(now.people),
         (visitors if now.is_exact else f"≈ {visitors}") if has_visitors else "",
-        _compared(now.people, before.people, words, is_today=days == 1 and not is_over)
-        if before.days
-        else "",
+        _compared(now.people, before.people, words, is_today=is_today) if before else "",
     )
 
 

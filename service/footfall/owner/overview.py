@@ -18,10 +18,12 @@ from ..notifications.noun import Notifications
 from ..notifications.store.outbox import Undelivered
 from ..owner import counter_search
 from ..site import Site
-from ..statistics.calendar import KEPT_HOURS, date_of
+from ..statistics.calendar import date_of
 from ..statistics.most_read import TopPage
+from ..statistics.page_list import PageList
 from ..statistics.reports import Report, Reports
 from ..statistics.source_views import Source
+from .periods import Span, last_days
 
 T = TypeVar("T")
 
@@ -32,8 +34,6 @@ RANKED_DAYS = 7
 RISING_DAYS = 1
 # Of the small line beside a page.
 LINE_DAYS = 14
-# Both periods together: of longer ones, the earlier one is seldom stored, and takes long to read.
-MAX_COMPARED_DAYS = 730
 NEWEST_COMMENTS = 5
 FAILED_ENTRIES = 5
 
@@ -70,7 +70,8 @@ class Overview:
 
     # Of twice PERIOD_DAYS.
     report: Report | None
-    most_read: Sequence[RankedPage] | None
+    # Of RANKED_DAYS.
+    pages: PageList | None
     rising: Sequence[RankedPage] | None
     # Referring hosts -> views of RANKED_DAYS.
     sources: Sequence[Source] | None
@@ -81,13 +82,13 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A page's days or the site's, as many before them where those are read, and hours such as
-    2026112316.
+    """A page's days or the site's, those that they are compared with, and hours such as 2026112316.
 
     `sources` are the site's. `count` is the page's counter, which may have started before.
     """
 
     report: Report | None
+    before: Report | None
     hours: dict[int, int] | None
     sources: Sequence[Source] | None
     count: int | None
@@ -101,32 +102,30 @@ async def overview(site: Site) -> Overview:
     is_kept = statistics.is_on
     traffic, others = await asyncio.gather(
         asyncio.gather(
-            _readable(statistics.report(None, first, last) if is_kept else _none()),
-            _readable(_ranked(statistics, "views", RANKED_DAYS) if is_kept else _none()),
-            _readable(_ranked(statistics, "rising", RISING_DAYS) if is_kept else _none()),
-            _readable(_sources(statistics, RANKED_DAYS, last) if is_kept else _none()),
+            readable(statistics.report(None, first, last) if is_kept else _none()),
+            readable(_pages(statistics, last) if is_kept else _none()),
+            readable(_ranked(statistics, "rising", RISING_DAYS) if is_kept else _none()),
+            readable(_sources(statistics, RANKED_DAYS, last) if is_kept else _none()),
         ),
         asyncio.gather(
-            _readable(_held(site)),
-            _readable(_newest(site.comments)),
-            _readable(_failed(site.notifications)),
+            readable(_held(site)),
+            readable(_newest(site.comments)),
+            readable(_failed(site.notifications)),
         ),
     )
     return Overview(*traffic, *others)
 
 
-async def history(site: Site, path: str | None, days: int, last: int) -> History:
-    """So many days up to this one, of a page, or with None of the site; with as many before unless
-    these are too many. Raises StoreUnavailable."""
-    statistics, today = site.statistics.reports, site.statistics.reports.today()
-    read = 2 * days if 2 * days <= MAX_COMPARED_DAYS else days
-    hours_from = statistics.days_before(today, KEPT_HOURS // 24)
+async def history(site: Site, path: str | None, span: Span) -> History:
+    """A period of a page, or with None of the site. Raises StoreUnavailable."""
+    statistics = site.statistics.reports
     return History(
         *await asyncio.gather(
-            _readable(statistics.report(path, statistics.days_before(last, read - 1), last)),
-            _readable(statistics.hours(path, hours_from, today)),
-            _readable(_sources(statistics, days, last) if path is None else _none()),
-            _readable(_count(site.counting, path) if path is not None else _none()),
+            readable(statistics.report(path, span.first, span.last)),
+            readable(statistics.report(path, *span.before) if span.before else _none()),
+            readable(statistics.hours(path, span.first, span.last)),
+            readable(statistics.sources(span.first, span.last) if path is None else _none()),
+            readable(_count(site.counting, path) if path is not None else _none()),
         )
     )
 
@@ -135,7 +134,7 @@ async def _none() -> None:
     """For a part that was not requested."""
 
 
-async def _readable(part: Awaitable[T | None]) -> T | None:
+async def readable(part: Awaitable[T | None]) -> T | None:
     """None where a key is damaged: it hides no other part of the page."""
     try:
         return await part
@@ -170,6 +169,11 @@ async def _failed(notifications: Notifications) -> FailedNotifications:
         notifications.outbox.depth(), notifications.outbox.undelivered(FAILED_ENTRIES)
     )
     return FailedNotifications(depth.undelivered, newest)
+
+
+async def _pages(statistics: Reports, last: int) -> PageList:
+    span = last_days(RANKED_DAYS, last)
+    return await statistics.pages(span.first, span.last, span.before)
 
 
 async def _sources(statistics: Reports, days: int, last: int) -> Sequence[Source]:

@@ -14,17 +14,21 @@ from ..render.page_address import page_address
 from ..render.view import View
 from ..statistics.agents import CLASSES
 from ..statistics.reports import Report
-from .day_table import chart_of, kept_of, last_days, period_of, rows_of, shown, sources_of
+from . import periods
+from .day_table import Period, chart_of, kept_of, last_days, period_of, rows_of, shown, sources_of
 from .overview import (
     LINE_DAYS,
     PERIOD_DAYS,
     RANKED_DAYS,
+    RANKED_PAGES,
     NewestComments,
     Overview,
     RankedPage,
     overview,
 )
+from .page_table import table_of
 from .pages import Asked
+from .periods import Span
 
 PERIODS = (1, RANKED_DAYS, PERIOD_DAYS)
 MAX_EXCERPT_CHARACTERS = 200
@@ -73,7 +77,9 @@ async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
 def _values(facts: Overview, asked: Asked) -> dict[str, object]:
     return {
         **_traffic(facts, asked),
-        "most_read": _ranked(facts.most_read, asked),
+        "table": table_of(facts.pages, asked, _week(asked), "", most=RANKED_PAGES)
+        if facts.pages
+        else None,
         "rising": _ranked(facts.rising, asked),
         "ranked_days": RANKED_DAYS,
         "sources": sources_of(facts.sources, SHOWN_SOURCES),
@@ -102,15 +108,26 @@ def _traffic(facts: Overview, asked: Asked) -> dict[str, object]:
     values = {"is_on": statistics.is_on, "kept": kept, "days": PERIOD_DAYS}
     if report is None:
         return {**values, "is_read": False}
-    rows = rows_of(report, PERIOD_DAYS, words)
+    now, before = last_days(report, PERIOD_DAYS), last_days(report, PERIOD_DAYS, skip=PERIOD_DAYS)
+    rows = rows_of(now, before, words)
     return {
         **values,
         "is_read": True,
-        "periods": [period_of(report, days, words, has_visitors=kept.visitors) for days in PERIODS],
+        "periods": [_period(report, days, words, kept.visitors) for days in PERIODS],
         "chart": chart_of(rows, words, has_visitors=kept.visitors),
         "rows": rows[::-1],
         "bots": _bots(report, words),
     }
+
+
+def _period(report: Report, days: int, words: PageWords, has_visitors: bool) -> Period:
+    name = words.say("lastDays", days) if days > 1 else words.say("today")
+    now, before = last_days(report, days), last_days(report, days, skip=days)
+    return period_of(name, now, before, words, has_visitors=has_visitors, is_today=days == 1)
+
+
+def _week(asked: Asked) -> Span:
+    return periods.last_days(RANKED_DAYS, asked.site.statistics.reports.today())
 
 
 def _ranked(pages: Sequence[RankedPage] | None, asked: Asked) -> list[RankedRow] | None:

@@ -98,8 +98,8 @@ def words_of(query: Mapping[str, str], headers: Mapping[bytes, bytes], zone: tzi
     return PageWords(language_of(query.get("lng") or preferred), zone)
 
 
-# Returns the template's name, and its values.
-Make = Callable[[Asked], Awaitable[tuple[str, Mapping[str, object]]]]
+# Returns the template's name, and its values; or a finished answer, such as a file.
+Make = Callable[[Asked], Awaitable[tuple[str, Mapping[str, object]] | Response]]
 
 
 class OwnerPage:
@@ -129,10 +129,14 @@ class OwnerPage:
             # A token in the address is taken out of it there.
             if not viewer.is_administrator or "token" in asked.query:
                 return await self._leave(scope, receive, send, asked)
-            template, values = await self._make(
+            made = await self._make(
                 replace(asked, viewer=viewer, server_url=service_url(scope, self._policy))
             )
-            answer = await page(template, {**_frame(asked, self._name, MENU), **values})
+            if isinstance(made, Response):
+                answer = made
+            else:
+                template, values = made
+                answer = await page(template, {**_frame(asked, self._name, MENU), **values})
         except StoreUnavailable as error:
             scope["refused"] = type(error).__name__
             answer = await away(asked, self._name)

@@ -1,123 +1,171 @@
-"""/ui/statistics: the days and hours of one page, or of the site, beside those before."""
+"""/ui/statistics: the days and hours of one page, or of the site with its pages, beside those
+before."""
 
 import asyncio
-from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time, timedelta
 from typing import NamedTuple
 
 from ..http.params import MAX_PATH
 from ..markup import visible
 from ..render.charts import Bar, bars
-from ..render.page_address import page_address
+from ..render.page_address import page_address, page_path
 from ..statistics.calendar import KEPT_HOURS, date_of, day_number
+from ..statistics.page_list import PageList
 from .day_table import Chart, chart_of, kept_of, period_of, rows_of, sources_of
-from .overview import History, history
+from .overview import History, history, readable
+from .page_table import known_page, table_of
 from .pages import Asked
+from .periods import DAYS, NotAPeriod, Span, last_days, span_of
+from .statistics_files import TABLES
 
-DAYS = (7, 30, 90, 365, 730)
-DEFAULT_DAYS = 30
-FIRST_YEAR = 2000
 # Between two marks below the hours.
 MARKED_HOURS = 24
 # Of the hosts from which readers come.
 SHOWN_SOURCES = 20
+# Of longer periods, the hours of all days are added up.
+MAX_DAYS_BY_HOUR = KEPT_HOURS // 24
+
+
+class Shown(NamedTuple):
+    """What the page is about: a page, or with None the site; or words that name none, and `pages`
+    with these words in their path."""
+
+    path: str | None
+    words: str
+    pages: PageList | None
+    history: History | None
 
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
-    path, span = asked.query.get("path", "")[:MAX_PATH] or None, _span(asked)
-    is_on = asked.site.statistics.reports.is_on
-    shown = await history(asked.site, path, span.days, span.last) if is_on else None
-    # In a thread: two years are a thousand words.
-    return "statistics.html", await asyncio.to_thread(_values, shown, asked, path, span)
-
-
-class Span(NamedTuple):
-    """So many days, of which the last is such as 20261123; `is_chosen`: by dates."""
-
-    days: int
-    last: int
-    is_chosen: bool = False
-
-    @property
-    def dates(self) -> tuple[date, date]:
-        last = date_of(self.last)
-        return last - timedelta(days=self.days - 1), last
-
-
-def _values(shown: History | None, asked: Asked, path: str | None, span: Span) -> dict[str, object]:
     statistics = asked.site.statistics.reports
-    return {
-        "path": path or "",
-        "name": visible(path or ""),
-        "address": page_address(path, asked.site_url) if path and asked.site_url else "",
-        "days": 0 if span.is_chosen else span.days,
-        "span": _name_of(span, asked),
-        "dates": [day.isoformat() for day in span.dates] if span.is_chosen else ["", ""],
-        "choices": [(day, asked.link("statistics", **_chosen(path, day))) for day in DAYS],
-        "is_on": statistics.is_on,
-        "kept": kept_of(shown.report if shown else None, statistics),
-        "count": shown.count if shown else None,
-        "sources": sources_of(shown.sources if shown else None, SHOWN_SOURCES),
-        **_days_of(shown, asked, span),
-        **_hours_of(shown, asked),
-    }
-
-
-def _span(asked: Asked) -> Span:
-    """From one date to another, if both are given, or this many days up to today."""
-    today = asked.site.statistics.reports.today()
+    problem, span = "", last_days(DAYS[1], statistics.today())
     try:
-        first, last = (date.fromisoformat(asked.query.get(name, "")) for name in ("from", "to"))
-        last = min(last, date_of(today))
-        if first.year >= FIRST_YEAR and 0 <= (last - first).days < DAYS[-1]:
-            return Span((last - first).days + 1, day_number(last), is_chosen=True)
-    except ValueError:
-        pass
-    wanted = asked.query.get("days", "")
-    days = next((days for days in DAYS if str(days) == wanted), DEFAULT_DAYS)
-    return Span(days, today)
+        span = span_of(asked.query, statistics.today(), asked.words)
+    except NotAPeriod as error:
+        problem = str(error)
+    shown = await _read(asked, span) if statistics.is_on and not problem else None
+    # In a thread: two years are a thousand words.
+    values = await asyncio.to_thread(_values, shown, asked, span)
+    return "statistics.html", {**values, "problem": problem}
 
 
-def _name_of(span: Span, asked: Asked) -> str:
-    if span.is_chosen:
-        return " – ".join(map(asked.words.day, span.dates))
-    return asked.words.say("lastDays", span.days)
+async def _read(asked: Asked, span: Span) -> Shown:
+    site, typed = asked.site, _typed(asked)
+    path = await readable(known_page(site.counting, typed, asked.site_url)) if typed else None
+    if path:
+        return Shown(path, "", None, await history(site, path, span))
+    words = page_path(typed, asked.site_url).lstrip("/") if typed else ""
+    lists = readable(site.statistics.reports.pages(span.first, span.last, span.before))
+    if words:
+        return Shown(None, words, await lists, None)
+    whole, pages = await asyncio.gather(history(site, None, span), lists)
+    return Shown(None, "", pages, whole)
 
 
-def _chosen(path: str | None, days: int) -> dict[str, str]:
-    return {"path": path, "days": str(days)} if path else {"days": str(days)}
+def _typed(asked: Asked) -> str:
+    return asked.query.get("path", "")[:MAX_PATH].strip()
+
+
+def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
+    statistics, path = asked.site.statistics.reports, shown.path if shown else None
+    past = shown.history if shown else None
+    typed = _typed(asked)
+    of_path = {"path": path or typed} if path or typed else {}
+    return {
+        "path": path or typed,
+        "name": visible(path or typed),
+        "address": page_address(path, asked.site_url) if path and asked.site_url else "",
+        "is_unknown": bool(shown and shown.words),
+        "days": 0 if span.is_chosen else span.days,
+        "span": span.name(asked.words),
+        "dates": [asked.query.get(name, "") for name in ("from", "to")],
+        "compares": span.compares,
+        "files": {
+            name: asked.link("statistics.csv", table=name, **of_path, **span.fields())
+            for name in TABLES
+        },
+        "choices": [(days, asked.link("statistics", **of_path, days=str(days))) for days in DAYS],
+        "is_on": statistics.is_on,
+        "kept": kept_of(past.report if past else None, statistics),
+        "count": past.count if past else None,
+        "sources": sources_of(past.sources if past else None, SHOWN_SOURCES),
+        "unit": span.unit,
+        "table": table_of(shown.pages, asked, span, shown.words) if shown and shown.pages else None,
+        **_days_of(past, asked, span),
+        **_hours_of(past, asked, span, is_page=path is not None),
+    }
 
 
 def _days_of(shown: History | None, asked: Asked, span: Span) -> dict[str, object]:
     if shown is None or shown.report is None:
-        return {"period": None}
+        return {"period": None, "is_history": shown is not None}
     words, has_visitors = asked.words, asked.site.statistics.reports.keeps_visitors
-    days, report = span.days, shown.report
-    rows = rows_of(report, days, words)
+    rows = rows_of(shown.report, shown.before, words, span.unit)
     return {
-        "period": period_of(report, days, words, has_visitors=has_visitors, is_over=span.is_chosen),
+        "is_history": True,
+        "period": period_of(
+            span.name(words), shown.report, shown.before, words, has_visitors=has_visitors
+        ),
         "chart": chart_of(rows, words, has_visitors=has_visitors),
         "rows": rows[::-1],
     }
 
 
-def _hours_of(shown: History | None, asked: Asked) -> dict[str, object]:
-    """The last hours as bars, and each with its views for the table, newest first."""
+def _hours_of(
+    shown: History | None, asked: Asked, span: Span, *, is_page: bool
+) -> dict[str, object]:
+    """The hours of the chosen days as bars, and each with its views for the table, newest first;
+    of many days, the hours of the day."""
+    nothing: dict[str, object]
+    nothing = {"hour_chart": None, "hour_rows": [], "is_page": is_page, "by_hour_of_day": False}
     if shown is None or shown.hours is None:
-        return {"hour_chart": None, "hour_rows": []}
+        return nothing
     words = asked.words
-    hours = _last_hours(asked)
-    rows = [(words.moment(at), shown.hours.get(number, 0)) for number, at in hours]
+    by_hour_of_day = not is_page and span.days > MAX_DAYS_BY_HOUR
+    hours = (
+        _hours_of_day(shown.hours)
+        if by_hour_of_day
+        else _each_hour(asked, shown.hours, span, is_page=is_page)
+    )
+    if not hours:
+        return nothing
+    name_of = words.clock if by_hour_of_day else words.moment
+    rows = [(name_of(at), views) for at, views in hours]
     heights = [Bar(f"{hour}: {words.say('viewsOf', views)}", (views,)) for hour, views in rows]
-    name = words.say("hoursOf", sum(views for _, views in rows), hours=KEPT_HOURS)
-    marks = [words.hour(at) for _, at in (*hours[::MARKED_HOURS], hours[-1])]
-    top = words.number(max(views for _, views in rows))
-    return {"hour_chart": Chart(bars(heights, name), marks, top), "hour_rows": rows[::-1]}
+    name = words.say(
+        "chartOf", sum(views for _, views in hours), first=rows[0][0], last=rows[-1][0]
+    )
+    starts = [at for at, _ in hours]
+    mark = words.clock if by_hour_of_day else words.hour
+    marks = [mark(at) for at in dict.fromkeys((*starts[::MARKED_HOURS], starts[-1]))]
+    top = words.number(max(views for _, views in hours))
+    return {
+        **nothing,
+        "hour_chart": Chart(bars(heights, name), marks, top),
+        "hour_rows": rows if by_hour_of_day else rows[::-1],
+        "by_hour_of_day": by_hour_of_day,
+    }
 
 
-def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
-    """The last hours of the site's clock, the current one last: an hour that comes twice is one."""
+def _hours_of_day(views: Mapping[int, int]) -> Sequence[tuple[datetime, int]]:
+    total = Counter[int]()
+    for hour, number in views.items():
+        total[hour % 100] += number
+    return [(datetime(2000, 1, 1, hour), total[hour]) for hour in range(24)]
+
+
+def _each_hour(
+    asked: Asked, views: Mapping[int, int], span: Span, *, is_page: bool
+) -> Sequence[tuple[datetime, int]]:
+    """The hours of the last of these days, up to the current one: one that comes twice is one. Of a
+    page those that are stored, which may be none."""
     hour = asked.site.statistics.reports.hour()
     now = datetime.combine(date_of(hour.day), time(hour.hour))
-    starts = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
-    return [(100 * day_number(start) + start.hour, start) for start in starts]
+    first, last = (datetime.combine(day, time()) for day in span.dates)
+    end, before = min(now, last + timedelta(hours=23)), timedelta(hours=KEPT_HOURS - 1)
+    first = max(first, end - before, now - before if is_page else first)
+    starts = [first + timedelta(hours=hours) for hours in range(KEPT_HOURS)]
+    numbered = [(100 * day_number(at) + at.hour, at) for at in starts if at <= end]
+    return [(at, views.get(number, 0)) for number, at in numbered]

@@ -34,6 +34,8 @@ DAYS = 14
 # Characters of a day such as 2026-11-23.
 DAY_LENGTH = 10
 UNITS = ("day", "hour")
+# What spreadsheets take for the start of a formula (OWASP, CSV Injection).
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 PERIOD_NAMES = tuple(map(str, PERIODS))
 
 
@@ -49,17 +51,20 @@ class Series:
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Series":
-        last = day_of(values["to"]) or context.days.today()
-        first = day_of(values["from"]) or context.days.days_before(last, DAYS - 1)
-        if first > last:
-            raise BadRequest({"from": "from need a day that is not behind to"})
-        try:
-            days_between(first, last)
-        except ValueError:
-            raise BadRequest(
-                {"from": f"from should be at most {MAX_DAYS} days before to"}
-            ) from None
-        return cls(values["path"], values["unit"], first, last)
+        return cls(values["path"], values["unit"], *period_of(values, context))
+
+
+def period_of(values: FieldValues, context: ParseContext) -> tuple[int, int]:
+    """The first and the last day that `from` and `to` name. Raises BadRequest."""
+    last = day_of(values["to"]) or context.days.today()
+    first = day_of(values["from"]) or context.days.days_before(last, DAYS - 1)
+    if first > last:
+        raise BadRequest({"from": "from need a day that is not behind to"})
+    try:
+        days_between(first, last)
+    except ValueError:
+        raise BadRequest({"from": f"from should be at most {MAX_DAYS} days before to"}) from None
+    return first, last
 
 
 def day_of(text: str) -> int:
@@ -81,13 +86,16 @@ def _day_field(name: str, doc: str) -> Text:
     return Text(name, doc, DAY_LENGTH, check=partial(check_day, name))
 
 
+DAY_FIELDS = (
+    _day_field("from", "The first day, such as 2026-11-23; else two weeks before the last"),
+    _day_field("to", "The last day; else today"),
+)
 SERIES = Fields(
     Series.of,
     (
         PagePath("path", "The page; without it, the whole site", default=None),
         Choice("unit", "Views of each", "day", UNITS, is_word=True),
-        _day_field("from", "The first day, such as 2026-11-23; else two weeks before the last"),
-        _day_field("to", "The last day; else today"),
+        *DAY_FIELDS,
     ),
     source="query",
 )
@@ -170,30 +178,35 @@ CSV_ANSWER = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
 
 
 @operation("statistics_csv", "GET", "/statistics.csv", SERIES, PUBLIC_SERIES, CSV_ANSWER)
-async def as_table(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
+async def ascsv_of(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
     """Days as a table, for spreadsheets."""
-    make = partial(_csv_of_series, statistics.reports, parsed)
+    make = partial(csv_of_series, statistics.reports, parsed)
     return tagged_by_body(await once_a_minute(statistics, ("csv", *astuple(parsed)), make, caller))
 
 
-async def _csv_of_series(reports: Reports, parsed: Series) -> bytes:
+async def csv_of_series(reports: Reports, parsed: Series) -> bytes:
     first, last = parsed.first, parsed.last
     if parsed.unit == "hour":
         hours = await reports.hours(parsed.path, first, last)
         rows = [("hour", "views"), *((_hour(at), n) for at, n in sorted(hours.items()) if n)]
-        return _table(rows)
+        return csv_of(rows)
     report = await reports.report(parsed.path, first, last)
     days = (
         (date_of(at).isoformat(), day.views, report.people_of(day), day.visitors)
         for at, day in report.days.items()
     )
-    return _table([("day", "views", "people", "visitors"), *days])
+    return csv_of([("day", "views", "people", "visitors"), *days])
 
 
-def _table(rows: Iterable[Sequence[object]]) -> bytes:
+def csv_of(rows: Iterable[Sequence[object]]) -> bytes:
+    """A table in which no cell is a formula, since strangers name pages."""
     text = StringIO()
-    csv.writer(text).writerows(rows)
+    csv.writer(text).writerows([*map(_cell, row)] for row in rows)
     return text.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 
 @dataclass(frozen=True, slots=True)

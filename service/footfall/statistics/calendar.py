@@ -57,10 +57,15 @@ class Calendar:
             self._known = minute, hour
         return hour
 
+    def starts_ms(self, day: int) -> int:
+        """When a day such as 20261123 starts, in ms since the epoch."""
+        return self._midnight_ms(date_of(day))
+
     def ends_ms(self, day: int) -> int:
-        """When a day such as 20261123 ends, in ms since the epoch."""
-        midnight = datetime.combine(date_of(day) + timedelta(1), time(), self.zone)
-        return int(midnight.timestamp()) * 1000
+        return self._midnight_ms(date_of(day) + timedelta(1))
+
+    def _midnight_ms(self, day: date) -> int:
+        return int(datetime.combine(day, time(), self.zone).timestamp()) * 1000
 
     def _hour_of(self, at_ms: int) -> LocalHour:
         if not LEAST_MS <= at_ms < MOST_MS:
@@ -101,6 +106,12 @@ def days_between(first: int, last: int) -> list[int]:
     if number > MAX_DAYS:
         raise ValueError(f"{number} days are more than {MAX_DAYS}")
     return [day_number(start + timedelta(days)) for days in range(number)]
+
+
+def number_of_months(first: int, last: int) -> int:
+    """How many months have a day of this period."""
+    start, end = date_of(first), date_of(last)
+    return 12 * (end.year - start.year) + end.month - start.month + 1
 
 
 def months_between(first: int, last: int) -> list[int]:

@@ -12,8 +12,9 @@ MAX_KEPT = 1_000
 class MinuteCache:
     """`clock` returns Unix time in ms. Concurrent callers wait for the same answer."""
 
-    def __init__(self, clock: Callable[[], int]) -> None:
+    def __init__(self, clock: Callable[[], int], most: int = MAX_KEPT) -> None:
         self._clock = clock
+        self._most = most
         self._minute = 0
         self._made: dict[Hashable, asyncio.Task[Any]] = {}
 
@@ -27,7 +28,7 @@ class MinuteCache:
     async def find_or_make(self, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Any:
         """The result of `make`, now or earlier in this minute. Raises its errors."""
         minute = self._clock() // MINUTE_MS
-        if minute != self._minute or len(self._made) >= MAX_KEPT:
+        if minute != self._minute or len(self._made) >= self._most:
             self._made = {}
             self._minute = minute
         made = self._made

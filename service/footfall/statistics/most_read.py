@@ -81,9 +81,9 @@ class MostRead:
             return await self._ever(count)
         if by == "views" and days == 1:
             return await self._of_last_day(count)
-        asked = self._days(days or max(PERIODS))
+        asked = self.last_days(days or max(PERIODS))
         return await self._best(
-            await self._candidates(asked),
+            await self.candidates(asked),
             count,
             lambda paths: self._on_days(paths, asked),
             lambda page: page.visitors if by == "visitors" else page.read,
@@ -122,7 +122,7 @@ class MostRead:
         return TopPage(path, views, people if self._tells_people else None, visitors)
 
     async def _ever(self, count: int) -> list[TopPage]:
-        paths = (await self._candidates([0, *self._days(1)])).paths(MAX_CANDIDATES)
+        paths = (await self.candidates([0, *self.last_days(1)])).paths(MAX_CANDIDATES)
         counts = await self._views.counts(paths)
         # All others together, some of which may have been imported, and never been viewed here.
         others = await self._site.views_ever() - sum(counts)
@@ -134,13 +134,13 @@ class MostRead:
 
         async def pages_of(paths: Sequence[str]) -> list[TopPage]:
             viewed = await self._in_hours(paths, 24)
-            today = await self._on_days(paths, self._days(1))
+            today = await self._on_days(paths, self.last_days(1))
             return [
                 self._page(page.path, sum(views), sum(people), page.visitors)
                 for page, (views, people) in zip(today, viewed, strict=True)
             ]
 
-        candidates = await self._candidates(self._days(2))
+        candidates = await self.candidates(self.last_days(2))
         return await self._best(candidates, count, pages_of, lambda page: page.read)
 
     async def _rising(self, count: int) -> list[TopPage]:
@@ -157,7 +157,7 @@ class MostRead:
                 for path, (views, people) in zip(paths, viewed, strict=True)
             ]
 
-        candidates = await self._candidates(self._days(KEPT_HOURS // 24 + 1))
+        candidates = await self.candidates(self.last_days(KEPT_HOURS // 24 + 1))
         # Nothing rises more than what has all its views in this hour.
         rises_most = rise([1])
         return await self._best(
@@ -177,10 +177,11 @@ class MostRead:
 
     async def _commented(self, days: int, count: int) -> list[TopPage]:
         since_ms = self._clock() - days * DAY_MS if days else 0
-        counts, is_whole = await self._site.commented(since_ms)
-        comments = counts.most_common(count)
+        counts, known, is_whole = await self._site.commented(since_ms)
+        by_path = Counter({path: counts[page] for page, path in known.items()})
+        comments = by_path.most_common(count)
         paths = [path for path, _ in comments]
-        pages = await self._on_days(paths, self._days(days or max(PERIODS)))
+        pages = await self._on_days(paths, self.last_days(days or max(PERIODS)))
         return [
             page._replace(comments=number, is_exact=is_whole)
             for (_, number), page in zip(comments, pages, strict=True)
@@ -188,17 +189,19 @@ class MostRead:
 
     async def series(self, paths: Sequence[str], days: int) -> list[list[int]]:
         """The views of each page by people on each of the last days, the oldest first."""
-        viewed = await self._views.on_days(paths, self._days(days)[::-1], await self._site.people())
+        viewed = await self._views.on_days(
+            paths, self.last_days(days)[::-1], await self._site.people()
+        )
         return [[day.people for day in each] for each in viewed]
 
     async def listed(self) -> list[str]:
         """All that were viewed most ever, or are today."""
-        return (await self._candidates([0, *self._days(1)])).paths(MAX_LISTED)
+        return (await self.candidates([0, *self.last_days(1)])).paths(MAX_LISTED)
 
-    async def _candidates(self, days: Sequence[int]) -> "Candidates":
+    async def candidates(self, days: Sequence[int]) -> "Candidates":
         """Pages with their views by people as lists of these days have them."""
         lists = dict(zip(days, await self._site.read(days), strict=True))
-        for day in self._days(2):
+        for day in self.last_days(2):
             if day in lists:
                 lists[day] = larger(lists[day], await self._site.shares_of_read(day))
         total, others = Counter[str](), 0.0
@@ -212,7 +215,7 @@ class MostRead:
             return Candidates(total, inf if others else 0, inf)
         return Candidates(total, others, SPARE_VIEWS * len(days))
 
-    def _days(self, number: int) -> list[int]:
+    def last_days(self, number: int) -> list[int]:
         """The last days, today first."""
         today = date_of(self._calendar.hour_of(self._clock()).day)
         return [day_number(today - timedelta(ago)) for ago in range(number)]

@@ -22,6 +22,7 @@ from .calendar import (
 )
 from .minute_cache import MinuteCache
 from .most_read import MAX_PAGES, MostRead, TopPage
+from .page_list import PageList, PageLists
 from .page_views import people_of
 from .site_store import SiteNumbers, SiteViews
 from .source_views import Source, Sources, views_by_host
@@ -38,6 +39,8 @@ MOST_EXACT, MOST_EXACT_OF_SITE = 512, 120_000
 MAX_SOURCE_DAYS = 366
 # Strangers choose hosts, and to read those of a month may take 30 ms.
 SOURCE_DAYS_A_TRIP = 31
+# Lists of pages of several periods, some hundred kilobytes each.
+MAX_LISTS = 16
 
 
 class Day(NamedTuple):
@@ -117,6 +120,8 @@ class Reports:
         self.most_read = MostRead(
             views, site_views, calendar, clock, tells_people=self.keeps_visitors
         )
+        self._lists = PageLists(views, site_views, calendar, self.most_read)
+        self._listed = MinuteCache(clock, MAX_LISTS)
 
     def hour(self) -> LocalHour:
         """This one."""
@@ -134,6 +139,12 @@ class Reports:
     def days_before(day: int, days: int) -> int:
         """The day this many days before this one."""
         return day_number(date_of(day) - timedelta(days))
+
+    @staticmethod
+    def days_like(first: int, last: int) -> tuple[int, int]:
+        """As many days, before the first one."""
+        start, days = date_of(first), date_of(last) - date_of(first)
+        return day_number(start - days - timedelta(1)), day_number(start - timedelta(1))
 
     async def report(self, path: str | None, first: int, last: int) -> Report:
         """The days from the first to the last, of a page, or with None of the site.
@@ -197,6 +208,12 @@ class Reports:
         make = partial(self.most_read.top, by, days, MAX_PAGES)
         pages: list[TopPage] = await self._minute.find_or_make((by, days), make)
         return pages[:count]
+
+    async def pages(self, first: int, last: int, before: tuple[int, int] | None) -> PageList:
+        """See PageLists; it is cached for a minute."""
+        make = partial(self._lists.of, first, last, before)
+        pages: PageList = await self._listed.find_or_make((first, last, before), make)
+        return pages
 
     async def today_of_site(self) -> Report:
         today = self.today()

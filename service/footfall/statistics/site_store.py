@@ -7,7 +7,7 @@ hours and days, the sum is stored, and the shares are removed.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import NamedTuple
 
 from ..driver.client import RedisClient
@@ -158,20 +158,21 @@ class SiteViews:
             _note_unlisted(pages, max(pages[UNLISTED], _unlisted(pages, MAX_LISTED)))
         return lists
 
-    async def commented(self, since_ms: int) -> tuple[Counter[str], bool]:
-        """How many of the newest comments since then each page has, by path, of those with most;
-        and if these are all comments since then."""
+    async def commented(
+        self, since_ms: int, before_ms: float = inf
+    ) -> tuple[Counter[str], Mapping[str, str], bool]:
+        """How many of the newest comments of a time each page has, by its id; the paths of those
+        with most; and whether these are all comments of that time."""
+        newest = f"({before_ms}" if before_ms < inf else "+inf"
         (ids,) = await self._redis.ask(
-            ("ZRANGE", self._keys.site("recent"), "+inf", since_ms, "BYSCORE", "REV")
+            ("ZRANGE", self._keys.site("recent"), newest, since_ms, "BYSCORE", "REV")
             + ("LIMIT", 0, MAX_COMMENTS)
         )
-        pages = Counter(split(id.decode())[1] for id in ids).most_common(MAX_COMMENTED)
-        paths = await self._redis.ask_each(
-            *(("GET", self._keys.page(page, "path")) for page, _ in pages)
-        )
-        counts = zip(paths, pages, strict=True)
-        by_path = Counter({path.decode(): number for path, (_, number) in counts if path})
-        return by_path, len(ids) < MAX_COMMENTS
+        counts = Counter(split(id.decode())[1] for id in ids)
+        pages = [page for page, _ in counts.most_common(MAX_COMMENTED)]
+        paths = await self._redis.ask_each(*(("GET", self._keys.page(p, "path")) for p in pages))
+        known = {page: path.decode() for page, path in zip(pages, paths, strict=True) if path}
+        return counts, known, len(ids) < MAX_COMMENTS
 
     async def keep_read(self, day: int, pages: Mapping[str, int], kept_ms: int = 0) -> None:
         """Store these views of pages, of a day or ever, and only the most viewed."""

@@ -15,11 +15,21 @@ from ..driver.keys import Keys
 from ..driver.replies import failure
 from ..driver.scripts import Scripts
 from ..driver.walks import walked
-from .calendar import HOURS_MS
+from .calendar import HOURS_MS, months_between
 from .moment import Moment
 from .numbered import by_name, by_number, number_or_0
 from .open_hour import BASE, OPEN, UNDATED
-from .page_views import Month, PageViews, Read, Viewed, in_hours, months_of, on_days, read_of
+from .page_views import (
+    Month,
+    PageViews,
+    Read,
+    Viewed,
+    between,
+    in_hours,
+    months_of,
+    on_days,
+    read_of,
+)
 
 # As many as may be stored, the current one, and one that has started in another time zone.
 MOST_MONTHS = 122
@@ -77,6 +87,16 @@ class Views:
         months = list(dict.fromkeys(day // 100 for day in days))
         read = await self._read(paths, months)
         return [on_days(months_of(page, months), days, as_people) for page in read]
+
+    async def between(
+        self, paths: Sequence[str], periods: Sequence[tuple[int, int]], as_people: frozenset[str]
+    ) -> list[list[Viewed]]:
+        """Each page's numbers of each period, such as (20261101, 20261130), its days together."""
+        months = sorted({month for period in periods for month in months_between(*period)})
+        return [
+            [between(months_of(page, months), *period, as_people) for period in periods]
+            for page in await self._read(paths, months)
+        ]
 
     async def in_hours(
         self, paths: Sequence[str], hours: Sequence[int], as_people: frozenset[str]

@@ -1,0 +1,47 @@
+"""/ui/statistics.csv: the tables of the statistics page, whole, for spreadsheets."""
+
+from ..http.response import PRIVATE, Response
+from ..statistics.api import Series, csv_of, csv_of_series
+from ..statistics.page_list import ListedPage
+from .overview import readable
+from .page_table import chosen_order
+from .pages import Asked
+from .periods import NotAPeriod, Span, span_of
+
+CSV = b"text/csv; charset=utf-8"
+TABLES = ("days", "hours", "pages", "sources")
+
+
+async def show(asked: Asked) -> Response:
+    """The table that the query names, of the days that it names, and of a page if it names one.
+    Raises StoreUnavailable."""
+    statistics = asked.site.statistics.reports
+    try:
+        span = span_of(asked.query, statistics.today(), asked.words)
+    except NotAPeriod as error:
+        return _said(400, str(error))
+    name = asked.query.get("table", "")
+    name = name if name in TABLES else TABLES[0]
+    file = b'attachment; filename="%b.csv"' % name.encode()
+    content = await readable(_content(name, asked, span))
+    if content is None:
+        return _said(503, asked.words.say("unreadable"))
+    return Response(200, content, [(b"content-disposition", file)], common=PRIVATE, type=CSV)
+
+
+def _said(status: int, text: str) -> Response:
+    return Response(status, text.encode(), common=PRIVATE, type=b"text/plain; charset=utf-8")
+
+
+async def _content(name: str, asked: Asked, span: Span) -> bytes:
+    statistics = asked.site.statistics.reports
+    if name == "pages":
+        pages = await statistics.pages(span.first, span.last, span.before)
+        found = pages.chosen(chosen_order(asked), asked.query.get("words", ""))
+        return csv_of([ListedPage._fields, *found])
+    if name == "sources":
+        sources = await statistics.sources(span.first, span.last)
+        return csv_of([("host", "views", "at_most"), *sources])
+    unit = "hour" if name == "hours" else "day"
+    path = asked.query.get("path") or None
+    return await csv_of_series(statistics, Series(path, unit, span.first, span.last))

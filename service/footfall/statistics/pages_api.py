@@ -1,0 +1,103 @@
+"""The pages of a period with their numbers, for an owner's tools and spreadsheets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..http.params import RawRequest
+from ..http.response import Reply, tagged_by_body
+from ..limits.clients import pool_client_of
+from ..model import Caller
+from ..table.answers import JsonObject
+from ..table.context import ParseContext
+from ..table.fields import Choice, Fields, FieldValues, Integer, Text
+from ..table.rows import Declared
+from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
+from ..table.who import ADMINISTRATOR
+from .api import CSV_ANSWER, DAY_FIELDS, csv_of, period_of
+from .calendar import date_of
+from .most_read import MAX_CANDIDATES
+from .noun import Statistics
+from .page_list import COLUMNS, ListedPage, PageList
+
+operation = Declared[Statistics]("statistics")
+
+MAX_WORDS = 200
+DEFAULT_COUNT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PagesAsked:
+    first: int
+    last: int
+    by: str
+    words: str
+    offset: int
+    count: int
+
+    @classmethod
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "PagesAsked":
+        period = period_of(values, context)
+        return cls(*period, values["by"], values["q"], values["offset"], values["count"])
+
+
+PAGES = Fields(
+    PagesAsked.of,
+    (
+        *DAY_FIELDS,
+        Choice("by", "The column by which they are ordered", "views", COLUMNS, is_word=True),
+        Text("q", "Only pages with these words in their path", MAX_WORDS),
+        Integer("offset", "How many to leave out first", 0, MAX_CANDIDATES),
+        Integer("count", "How many pages", DEFAULT_COUNT, MAX_CANDIDATES),
+    ),
+    source="query",
+)
+
+
+PAGES_ANSWER = AnswerSchema(
+    object_of(
+        to=TEXT,
+        total=NUMBER,
+        is_whole=FLAG,
+        pages=list_of(
+            object_of(
+                path=TEXT,
+                views=NUMBER,
+                people=NUMBER,
+                visitors=NUMBER,
+                comments=NUMBER,
+                before=or_null(NUMBER),
+            )
+        ),
+        **{"from": TEXT},
+    )
+)
+
+
+@operation("statistics_pages", "GET", "/statistics/pages", PAGES, ADMINISTRATOR, PAGES_ANSWER)
+async def pages(statistics: Statistics, parsed: PagesAsked, caller: Caller) -> JsonObject:
+    """The pages viewed in a period, each beside its views by people in as many days before."""
+    listed, found = await _found(statistics, parsed, caller)
+    some = found[parsed.offset : parsed.offset + parsed.count]
+    return {
+        "from": date_of(parsed.first).isoformat(),
+        "to": date_of(parsed.last).isoformat(),
+        "total": len(found),
+        "is_whole": listed.is_whole,
+        "pages": [page._asdict() for page in some],
+    }
+
+
+@operation("statistics_pages_csv", "GET", "/statistics/pages.csv", PAGES, ADMINISTRATOR, CSV_ANSWER)
+async def as_table(statistics: Statistics, parsed: PagesAsked, caller: Caller) -> Reply:
+    """All of them, for spreadsheets."""
+    _, found = await _found(statistics, parsed, caller)
+    return tagged_by_body(csv_of([ListedPage._fields, *found]))
+
+
+async def _found(
+    statistics: Statistics, parsed: PagesAsked, caller: Caller
+) -> tuple[PageList, Sequence[ListedPage]]:
+    reports, first, last = statistics.reports, parsed.first, parsed.last
+    async with statistics.pool.turn(pool_client_of(caller)):
+        listed = await reports.pages(first, last, reports.days_like(first, last))
+        return listed, listed.chosen(parsed.by, parsed.words)

@@ -14,10 +14,12 @@ from footfall.comments.store.deleted import STEP_BYTES
 from footfall.comments.store.deletions import STEP_REPLIES
 from footfall.comments.store.projections import Applying, CommentChange, JournalEntry
 from footfall.driver.keys import Keys
-from footfall.driver.rights import KINDS, RIGHTS
+from footfall.driver.rights import KINDS as TRIED_KEYS
+from footfall.driver.rights import RIGHTS
 from footfall.ids import SHORT, IdGenerator
 from footfall.model import Account, Ban, Comment, Credentials, Session
 from footfall.notifications.store.outbox import CONSUMER, GROUP
+from footfall.statistics.audience import KINDS
 from footfall.tasks import Task
 
 from . import seed
@@ -150,10 +152,11 @@ def _views() -> Cases:
     """Views by hour, day and visitor."""
     return {
         "views/visit, 1 visitor": lambda n: {
-            "shares": ["site", "visitors"],
+            "shares": ["site", "visitors", "audience"],
             "field": "v20261123",
             "day_ms": 60_000,
-            "visitors": [1, n],
+            "kinds": " ".join(KINDS),
+            "visitors": [1, n, "Chrome", "Windows", "desktop", "DE", "de"],
         },
         "views/keep, 24 hours": lambda n: {
             "sums": f"hours:{n}",
@@ -205,7 +208,7 @@ def _site() -> Cases:
     """Lists and limits of the whole site."""
     return {
         "site/try": lambda n: (
-            {name: f"tried:{name}" for name in KINDS}
+            {name: f"tried:{name}" for name in TRIED_KEYS}
             | {"commands": [right.tried for right in RIGHTS.values() if right.tried]}
         ),
         "rate_limit/take_tokens": lambda n: {

@@ -72,7 +72,16 @@ HOUSES = {
         "noun": "rules",
         "totals": "rules",
         **dict.fromkeys(
-            ("agents", "calendar", "moment", "moments", "source_views", "sources", "visitors"),
+            (
+                "agents",
+                "audience",
+                "calendar",
+                "moment",
+                "moments",
+                "source_views",
+                "sources",
+                "visitors",
+            ),
             "ground",
         ),
     },

@@ -126,6 +126,7 @@ class SiteSettings(OutboxSettings):
     disable_region: bool = env("false", flag)
     statistics: str = env("visitors", one_of("off", "views", "visitors"))
     statistics_months: int = env("25", number(1, 120))
+    statistics_people: bool = env("true", flag)
     statistics_public: StatisticsPublic = env("totals", one_of(*get_args(StatisticsPublic)))
     timezone: ZoneInfo = env("UTC", time_zone)
     levels: tuple[int, ...] = env("", levels)

@@ -24,6 +24,7 @@ from .netaddr import Proxies
 from .process.process import About, Process, no_region
 from .render.region import open_regions
 from .site_settings import SiteSettings
+from .statistics.audience import Audience
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
 from .statistics.salts import Salts
@@ -84,7 +85,14 @@ def open_store(settings: SiteSettings, process: Process) -> Store:
         tells=settings.tells,
         bin_days=settings.bin_days,
         moment=_moments_of(settings, process),
+        audience=_audience_of(settings, process),
     )
+
+
+def _audience_of(settings: SiteSettings, process: Process) -> Audience | None:
+    if settings.statistics != "visitors" or not settings.statistics_people:
+        return None
+    return Audience(lambda address: process.region_of(address).country)
 
 
 def _moments_of(settings: SiteSettings, process: Process) -> Moments | None:

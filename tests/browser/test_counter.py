@@ -255,6 +255,14 @@ def test_of_the_page_that_led_here_the_host_alone_is_sent(
     assert views(service, path) == 1
 
 
+def test_the_campaign_that_a_link_names_is_sent_in_place_of_the_host(
+    blog: Blog, service: Serving, visitor: Visitor, path: str
+) -> None:
+    url = blog.publish(path, "a page", tag(service.url))
+    sent = json.loads(counted_as(visitor, f"{url}?page=2&utm_source=news-letter"))
+    assert (sent["path"], sent["referrer"]) == (path, "news-letter")
+
+
 @pytest.mark.rare
 @pytest.mark.parametrize(
     ("locale", "left", "returned"),

@@ -142,9 +142,10 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert more.json() == 2
         code, output = after.output_of("restore", "--compare", str(file))
         assert code == 1
-        counter, days, site, read, *ever = output.splitlines()
+        counter, days, site, read, classes, *ever = output.splitlines()
         assert site == "the site's views, visitors and bots differ"
         assert read.startswith("most read pages of 20")
+        assert classes.startswith("classes of visitors of 20")
         # The service may have come to keep up this list, or not yet.
         assert ever in ([], ["most read pages of ever differ"])
         assert counter == "counter 'time /a' is 2 instead of 1"

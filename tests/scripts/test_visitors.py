@@ -24,11 +24,13 @@ from footfall.driver.keys import GROUPS, Keys
 from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable
 from footfall.ids import digest
+from footfall.maintenance import view_lines
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks, Proxies, place_of
 from footfall.process.process import now_ms
 from footfall.statistics import most_read, page_list, visits
 from footfall.statistics.agents import CLASSES
+from footfall.statistics.audience import Audience, told
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
@@ -36,8 +38,9 @@ from footfall.statistics.page_list import ListedPage
 from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
 from footfall.statistics.source_views import Source, Sources
+from footfall.statistics.visitors import agent_part
 from tests.conftest import EVERYWHERE
-from tests.support.backups import report, taken
+from tests.support.backups import report, restored, taken
 
 TODAY = 20261123
 BOT = Bot("", pack_word("seo"))
@@ -124,6 +127,87 @@ async def test_a_visitor_counts_once_on_each_page_and_once_on_the_site(
     assert await today(statistics, "/a") == Day(4, 2, {})
     assert await today(statistics, "/b") == Day(1, 1, {})
     assert await today(statistics, None) == Day(5, 2, {})
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE)
+async def test_each_visitor_has_one_class_of_each_kind(
+    telling: Store, statistics: Reports, clock: Clock, keeper: Keeper, salts: Salts
+) -> None:
+    classing, other = await classing_of(telling), await classing_of(telling)
+    phones = [seen(n, PHONE, b"de-AT,de;q=0.9") for n in range(6)]
+    await view(classing, "/a", [*phones, *phones, seen(9, b"curl/8")])
+    # Another page, another service, and another hour: they are known.
+    await view(classing, "/b", phones)
+    await view(other, "/a", phones)
+    clock.now += HOUR_MS
+    await view(classing, "/a", phones)
+    assert (await today(statistics, None)).visitors == 7
+    wanted = {
+        "browser": {"Chrome": 6, "": 1},
+        "system": {"Android": 6, "": 1},
+        "size": {"phone": 6, "desktop": 1},
+        "country": {"AT": 6, "": 1},
+        "language": {"de": 6, "": 1},
+    }
+    assert await statistics.audience(TODAY, TODAY) == wanted
+    # What is stored of a day that is over, and what still comes.
+    clock.now += DAY_MS
+    await salts.keep_up(telling.site_views)
+    await keeper.keep_hours()
+    assert await statistics.audience(TODAY, TODAY) == wanted
+    await view(classing, "/a", phones)
+    both = await statistics.audience(TODAY, TODAY + 1)
+    assert both["size"] == {"phone": 12, "desktop": 1}
+    clock.now += 3 * DAY_MS
+    await keeper.keep_hours()
+    assert await statistics.audience(TODAY, TODAY) == wanted
+    # A class of fewer visitors could be one person.
+    assert told(both["size"]) == [("phone", 12), ("", 1)]
+
+
+async def test_visitors_of_a_sketch_are_counted_without_a_class(
+    telling: Store, statistics: Reports
+) -> None:
+    classing = await classing_of(telling)
+    ann = seen(1, PHONE, b"de")
+    await view(classing, "/a", [ann])
+    share = ann.number % visits.SHARES * (GROUPS // visits.SHARES)
+    key = telling.keys.visitors_in(share, TODAY)
+    await telling.redis.change(("DEL", key), ("PFADD", key, 1))
+    later = next(
+        each for n in range(2, 1_000) if renewed(each := seen(n, PHONE, b"de"), telling) == share
+    )
+    await view(classing, "/a", [later])
+    assert (await statistics.audience(TODAY, TODAY))["size"] == {"phone": 1}
+
+
+PHONE = b"Mozilla/5.0 (Linux; Android 10; K) Chrome/140.0.0.0 Mobile Safari/537.36"
+
+
+def seen(name: int, agent: bytes, language: bytes = b"") -> Person:
+    return Person("", f"192.0.2.{name}", agent_part(agent), language)
+
+
+def renewed(person: Person, store: Store) -> int:
+    """The group in which the site distinguishes this visitor today."""
+    assert store.moment is not None
+    person.renew(store.moment())
+    return person.number % visits.SHARES * (GROUPS // visits.SHARES)
+
+
+async def classing_of(store: Store) -> Store:
+    """Another service of the same data set, which classes visitors; most are in Austria."""
+    keys = store.keys
+    audience = Audience(lambda address: "" if address.endswith(".9") else "AT")
+    classing = Store(
+        store.redis,
+        prefix=keys.prefix,
+        buckets=keys.buckets,
+        moment=store.moment,
+        audience=audience,
+    )
+    await classing.open()
+    return classing
 
 
 async def test_services_that_see_the_same_visitor_count_one(
@@ -728,7 +812,7 @@ async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
     limits = RateLimits(0, 0, Networks(()))
     clients = Clients(limits, Proxies(), UnknownProxies(Proxies()), tells_visitors=True)
     clients.forget_others_than(statistics.today())
-    assert clients["192.0.2.1", b"", b"", b""]
+    assert clients.meet(("192.0.2.1", b"", b"", b""), b"")
     clients.forget_others_than(statistics.today())
     assert len(clients) == 1
     clock.now += DAY_MS
@@ -927,3 +1011,17 @@ async def test_a_sketch_is_counted_often_enough_by_visitors_who_come_one_by_one(
     for n in range(2_000, 3_000):
         await view(telling, "/a", [person(n)])
     assert (await today(statistics, "/a")).visitors == pytest.approx(3_000, rel=0.05)
+
+
+async def test_classes_of_visitors_and_notes_are_in_a_backup(
+    telling: Store, statistics: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A day is restored into a share while it is not over.
+    monkeypatch.setattr(view_lines, "days_of_groups", lambda: [TODAY + 1, TODAY, TODAY - 1])
+    await view(await classing_of(telling), "/a", [seen(n, PHONE, b"de") for n in range(6)])
+    assert await statistics.note(TODAY, "the new theme \U0001f463")
+    before = await statistics.audience(TODAY, TODAY)
+    file = await taken(telling)
+    assert await restored(telling, file, replaces=True) is not None
+    assert await statistics.audience(TODAY, TODAY) == before
+    assert await statistics.notes(TODAY, TODAY) == {TODAY: "the new theme \U0001f463"}

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from footfall import hosts
 from footfall.hosts import MAX_HOST_CHARACTERS, host_name, source_of
-from footfall.statistics.sources import origin_of
+from footfall.owner.source_names import name_of
+from footfall.statistics.sources import campaign_of, origin_of
 
 LABEL = "a" * 63
 
@@ -134,3 +135,42 @@ def test_a_referrer_that_no_browser_sends_is_none(
     # To encode one would take as long as hundreds of views.
     monkeypatch.setattr(hosts, "_punycode", None)
     assert origin_of(referrer, (), is_automated=False).source == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "campaign"),
+    [
+        ("/a?utm_source=newsletter", "newsletter"),
+        ("/a?x=1&utm_campaign=Spring%20Sale#c", "spring-sale"),
+        ("/a?ref=news.ycombinator.com", "news.ycombinator.com"),
+        ("/a?href=x", ""),
+        ("/a?utm_source=", ""),
+        ("/a?utm_source=%3Cscript%3E", ""),
+        ("/a?utm_source=%E4%BD%A0", ""),
+        ("/utm_source=x", ""),
+        (None, ""),
+        (["/a?ref=x"], ""),
+    ],
+)
+def test_a_campaign_is_what_a_link_names(address: object, campaign: str) -> None:
+    assert campaign_of(address) == campaign
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("google.com", "Google"),
+        ("www.google.co.uk", "Google"),
+        ("google.de", "Google"),
+        ("google.example.com", ""),
+        ("notgoogle.com", ""),
+        ("out.reddit.com", "Reddit"),
+        ("notreddit.com", ""),
+        ("news.ycombinator.com", "Hacker News"),
+        ("ycombinator.com", ""),
+        ("newsletter", ""),
+        ("", ""),
+    ],
+)
+def test_a_host_has_the_name_by_which_people_know_it(host: str, name: str) -> None:
+    assert name_of(host) == name

@@ -16,6 +16,7 @@ from babel import Locale
 from footfall.config import Settings
 from footfall.environment import meanings
 from footfall.errors import StoreUnavailable
+from footfall.http import page_words
 from footfall.owner import day_table, demo, link_pages, overview_page, periods, statistics_page
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
 from footfall.owner.files import UI
@@ -324,7 +325,7 @@ def test_every_text_that_the_pages_use_is_in_the_tables() -> None:
     pages = [each for each in PAGES.iterdir() if each.suffix in (".js", ".html")]
     pages += [UI / "demo.html", UI / "demo.js"]
     # Some are made by the server, in Python's spelling.
-    modules = (day_table, demo, link_pages, overview_page, periods, statistics_page)
+    modules = (day_table, demo, link_pages, overview_page, page_words, periods, statistics_page)
     made = [Path(each.__file__ or "") for each in modules]
     text = "".join(each.read_text() for each in pages)
     text += "".join(each.read_text().replace('"', "'") for each in made)

@@ -20,6 +20,7 @@ from footfall.model import Origin
 from footfall.owner.account_pages import PAGES
 from footfall.owner.pages import MENU
 from footfall.process.process import now_ms
+from footfall.statistics import site_store
 from footfall.statistics.most_read import TopPage
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.admin_ui import AdminPage
@@ -404,6 +405,46 @@ async def test_a_body_that_no_form_sends_changes_nothing(
     assert asked.calls == []
 
 
+async def test_a_note_on_a_day_is_shown_with_its_bar_and_removed(site: Site) -> None:
+    await site.count("/a")
+    today = datetime.fromtimestamp(site.clock.now / 1000, UTC).date()
+    answer = await sent(site, {"day": f"{today}", "text": " On  <b>HN\u202e "}, "note")
+    assert (answer.status_code, answer.headers["location"]) == (303, "./statistics#notes")
+    page = await opened(site, "/ui/statistics?path=/a&days=7")
+    assert "<b>HN%E2%80%AE Remove" in words_in(page).replace("&lt;", "<")
+    assert page.text.count('class="mark"') == 1
+    assert "1 view, On &lt;b&gt;HN%E2%80%AE</title>" in page.text
+    await sent(site, {"day": f"{today}", "text": ""}, "note")
+    assert "HN" not in (await opened(site, "/ui/statistics?days=7")).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"day": "2026-02-30", "text": "x"}, "day need a day such as 2026-11-23"),
+        ({"text": "x"}, "day need a day such as 2026-11-23"),
+        ({"day": "2026-02-03", "text": "x" * 201}, "text should be at most 200 characters long"),
+        ({"day": "2026-02-03"}, "text should be at most 200 characters long"),
+    ],
+)
+async def test_a_note_that_is_none_is_refused(
+    site: Site, fields: dict[str, str], told: str
+) -> None:
+    assert told in (await sent(site, fields, "note")).text
+    assert (await sent(site, fields, "note", cookie="footfall=bob")).status_code == 303
+    assert await site.service.statistics.reports.notes(0, 99999999) == {}
+
+
+async def test_there_are_a_thousand_notes_at_most(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_store, "MAX_NOTES", 1)
+    for day, is_kept in (("2026-02-03", True), ("2026-02-04", False), ("2026-02-03", True)):
+        answer = await sent(site, {"day": day, "text": "x"}, "note")
+        assert (answer.status_code == 303) == is_kept
+        assert is_kept or "there are" in answer.text
+
+
 async def test_a_change_that_redis_did_not_take_is_told_in_words(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -457,10 +498,44 @@ async def test_a_new_site_is_told_how_to_count_until_something_is_counted(site: 
     assert waits not in words_in(await opened(site))
 
 
-async def test_the_overview_names_the_hosts_from_which_readers_come(site: Site) -> None:
-    change = site.store.counters.change([("/a", "time", 1)], Origin("news.example"))
-    await awaited(partial(site.store.counters.send, change))
-    assert "Sources Last 7 days news.example 1" in words_in(await opened(site))
+async def test_the_overview_names_from_where_readers_come(site: Site) -> None:
+    for source in ("old.reddit.com", "blog.example.org", "blog.example.org", ""):
+        change = site.store.counters.change([("/a", "time", 1)], Origin(source))
+        await awaited(partial(site.store.counters.send, change))
+    told = "Sources Last 7 days blog.example.org 2 Reddit old.reddit.com 1 direct or unknown 1"
+    assert told in words_in(await opened(site))
+
+
+async def test_a_campaign_in_a_link_is_a_source_and_no_part_of_the_page(site: Site) -> None:
+    for path in (
+        "/a?utm_source=News%20letter&page=2",
+        "/a?page=2&ref=mastodon.social",
+        "/a?page=2",
+    ):
+        await site.count(path)
+    answer = await opened(site, "/ui/statistics?days=7")
+    assert "/a?page=2 3 +3 0" in words_in(answer)
+    told = words_in(answer)
+    assert "news-letter 1" in told
+    assert "Mastodon mastodon.social 1" in told
+    assert "direct or unknown 1" in told
+
+
+async def test_visitors_are_shown_by_class_where_five_have_it(make_site: Sites) -> None:
+    site = await make_site(STATISTICS="visitors")
+    site.clock.now = now_ms()
+    today = site.service.statistics.reports.today()
+    fields = ("browser Firefox", 7, "browser Opera", 4, "language de", 11, "country AT", 11)
+    key = site.store.keys.audience_in(0, today)
+    await site.store.redis.change(("HSET", key, *fields, "size phone", 11))
+    told = words_in(await opened(site, "/ui/statistics"))
+    assert "Browsers Firefox 64% 7 Other 36% 4" in told
+    assert "Devices Phone 100% 11 Countries Austria 100% 11 Languages German 100% 11" in told
+    assert "Systems" not in told
+    german = words_in(await opened(site, "/ui/statistics?lng=de"))
+    assert "Länder Österreich" in german
+    table = await opened(site, "/ui/statistics.csv?table=audience")
+    assert table.text.splitlines()[:3] == ["kind,name,visitors", "browser,Firefox,7", "browser,,4"]
 
 
 async def test_the_overview_marks_what_may_be_more(site: Site) -> None:

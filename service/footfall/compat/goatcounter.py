@@ -29,7 +29,7 @@ from ..statistics.answers import once_a_minute
 from ..statistics.api import DAY_LENGTH, check_day, day_of
 from ..statistics.calendar import MAX_DAYS, days_between
 from ..statistics.reports import Reports
-from ..statistics.sources import origin_of
+from ..statistics.sources import campaign_of, origin_of
 from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.fast import FastRequest, answered
@@ -66,7 +66,8 @@ class Hit:
         is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
         is_bot = int(values["b"] or 0) >= FIRST_BOT
         page = without_tracking(values["p"])
-        return cls(page, referrer if is_text else "", is_bot, is_event)
+        campaign = campaign_of(request.query.get("p"))
+        return cls(page, campaign or (referrer if is_text else ""), is_bot, is_event)
 
 
 def _check_bot(value: str, context: ParseContext) -> str:

@@ -15,7 +15,7 @@ from ..http.params import MAX_PATHS, Form, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from ..permissions import require_administrator
-from ..statistics.sources import origin_of
+from ..statistics.sources import campaign_of, origin_of
 from ..table import schemas
 from ..table.answers import Answered
 from ..table.context import ParseContext
@@ -151,7 +151,9 @@ class Change:
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Change":
-        return cls([_change(values)], False, request.variant, *_asides(values))
+        referrer, webdriver = _asides(values)
+        referrer = campaign_of(request.fields.get("path")) or referrer
+        return cls([_change(values)], False, request.variant, referrer, webdriver)
 
     @classmethod
     def of_list(

@@ -12,6 +12,8 @@ from .unknown_proxies import UnknownProxies
 # With the longest headers, they are 12 MB.
 MAX_KEPT_CLIENTS, MAX_KEPT_AGENTS = 8_192, 1_024
 MAX_KEPT_BYTES = 1_024
+# The first language is all that counts.
+MAX_LANGUAGE_BYTES = 16
 
 _NONE, _ONE = pack_word(0), pack_word(1)
 # What lua/counters/count.lua receives of a view: numbers of people and of bots, and who they are.
@@ -52,16 +54,21 @@ class Bot(CountingClient):
 class Person(CountingClient):
     """Has a number, which the salt of a day makes; 0 while no day has one."""
 
-    __slots__ = ("_agent", "day", "noted", "number", "packed", "sender")
+    __slots__ = ("_agent", "day", "language", "noted", "number", "packed", "sender")
 
     words = people = 1
 
-    def __init__(self, key: str, sender: str, agent: bytes) -> None:
-        """`agent` is an agent_part."""
+    def __init__(self, key: str, sender: str, agent: bytes, language: bytes = b"") -> None:
+        """`agent` is an agent_part, and `language` the header Accept-Language."""
         self.key = key
         self.sender = sender
         self._agent = agent
+        self.language = language[:MAX_LANGUAGE_BYTES]
         self.day = 0
+
+    @property
+    def agent(self) -> bytes:
+        return self._agent.partition(b":")[2]
 
     def renew(self, moment: Moment) -> bool:
         """Have the number of this day; False if its salt is not known."""
@@ -108,7 +115,8 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
 
     def of_caller(self, caller: Caller) -> CountingClient:
         agent = caller.agent.encode("latin-1", errors="replace")
-        return self[caller.address, b"", agent, caller.purpose]
+        asked = caller.address, b"", agent, caller.purpose
+        return self.get(asked) or self.meet(asked, caller.language.encode(errors="replace"))
 
     def forget_others_than(self, day: int) -> None:
         """Forget the clients of a past day."""
@@ -116,7 +124,8 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
             self.clear()
             self._day = day
 
-    def __missing__(self, asked: tuple[str, bytes, bytes, bytes]) -> CountingClient:
+    def meet(self, asked: tuple[str, bytes, bytes, bytes], language: bytes) -> CountingClient:
+        """Make a client that is not known; `language` is its header Accept-Language."""
         peer, forwarded, agent, purpose = asked
         self._unknown_proxies.asked(peer, forwarded, agent)
         if address := self._limits.lone_address(forwarded):
@@ -130,7 +139,9 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
             client = CountingClient(key)
         else:
             bot, part = self._agents.get((agent, purpose)) or self._look_at(agent, purpose)
-            client = Bot(key, bot) if bot else Person(key, key or sender_of(address), part)
+            client = (
+                Bot(key, bot) if bot else Person(key, key or sender_of(address), part, language)
+            )
         if len(self) >= MAX_KEPT_CLIENTS:
             self.clear()
         if len(forwarded) + len(agent) + len(purpose) <= MAX_KEPT_BYTES:

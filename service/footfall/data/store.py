@@ -37,6 +37,7 @@ from ..limits.buckets import TokenBuckets
 from ..limits.floods import Floods
 from ..notifications.store.outbox import Outbox
 from ..notifications.store.unsubscribed import Unsubscribed
+from ..statistics.audience import Audience
 from ..statistics.ever_store import EverStore
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
@@ -66,7 +67,7 @@ class Store:
     KEY_PREFIX; `buckets` is the number of counter hashes of a new data set; `counter_limit` is a
     weight (driver/keys.py), 0 for no limit; with `tells`, changes of comments are written to the
     outbox. Deleted comments are stored for `bin_days`, or for a minute. Views are dated by
-    `moment`, if given.
+    `moment`, if given, and the site's visitors classed by `audience`.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Store:
         tells: bool = False,
         bin_days: int = 0,
         moment: Clock | None = None,
+        audience: Audience | None = None,
     ) -> None:
         self.redis = redis
         # A random id that distinguishes this data set from one that replaces it; known after
@@ -92,7 +94,7 @@ class Store:
         self.scripts = scripts = scripts or Scripts(redis)
         # Background work of the store and its users.
         self.background = background or Background()
-        self._dating = self._dating_of(moment)
+        self._dating = self._dating_of(moment, audience)
         self.batches = batches_of(
             redis, scripts, lambda *started: self.new_counters.started(*started), self._dating
         )
@@ -137,11 +139,13 @@ class Store:
         if self._dating:
             self._dating.visits.forget()
 
-    def _dating_of(self, moment: Clock | None) -> Dating | None:
+    def _dating_of(self, moment: Clock | None, audience: Audience | None) -> Dating | None:
         if moment is None:
             return None
         redis, start = self.redis, self.background.start
-        visits = Visits(self.scripts, self.keys, start, redis.stats, is_cluster=redis.is_cluster)
+        visits = Visits(
+            self.scripts, self.keys, start, redis.stats, audience, is_cluster=redis.is_cluster
+        )
         return Dating(moment, visits)
 
     def _corrected(self) -> Callable[[str, int], Awaitable[int]] | None:

@@ -115,6 +115,10 @@ class Keys:
         """A share of the site's visitors of a day."""
         return f"{self._group(group)}:visitors:{day}"
 
+    def audience_in(self, group: int, day: int) -> str:
+        """A share of what the site's visitors of a day are."""
+        return f"{self._group(group)}:audience:{day}"
+
     def sources_in(self, group: int, day: int) -> str:
         """A group's share of the hosts from where visitors came on a day."""
         return f"{self._group(group)}:sources:{day}"
@@ -126,6 +130,15 @@ class Keys:
     def sources(self, day: int) -> str:
         """The hosts from where visitors came on a day."""
         return self.site(f"sources:{day}")
+
+    def audience(self, day: int) -> str:
+        """What the site's visitors of a day are."""
+        return self.site(f"audience:{day}")
+
+    @property
+    def notes(self) -> str:
+        """What an owner has noted on days such as 20261123."""
+        return self.site("notes")
 
     def most_read(self, day: int) -> str:
         """The pages most viewed on a day that is over; with 0, ever."""

@@ -73,6 +73,25 @@ class PageWords:
 
         return format_skeleton("yMMMM", day, locale=LOCALES[self.language])
 
+    def class_of(self, kind: str, name: str) -> str:
+        """The name of a class of visitors (statistics/audience.py); "" is the others."""
+        from babel import Locale
+
+        if not name:
+            return self.say("otherClasses")
+        if kind == "size":
+            return self.say(f"size.{name}")
+        locale = Locale.parse(LOCALES[self.language])
+        if kind == "country":
+            return str(locale.territories.get(_codes().get(name, name), name))
+        return str(locale.languages.get(name, name)) if kind == "language" else name
+
+    def share(self, part: int, whole: int) -> str:
+        """Such as "12%"."""
+        from babel.numbers import format_percent
+
+        return format_percent(part / whole, locale=LOCALES[self.language]) if whole else ""
+
     def signed(self, number: int) -> str:
         """Such as "+12" or "−3"."""
         sign = "+" if number > 0 else "−" if number < 0 else ""
@@ -109,6 +128,14 @@ def _plural(language: str) -> Callable[[int], str]:
 
     rule: Callable[[int], str] = Locale.parse(LOCALES[language]).plural_form
     return rule
+
+
+@cache
+def _codes() -> Mapping[str, str]:
+    """Two letters, by the Chinese names that older tables of addresses have."""
+    from babel import Locale
+
+    return {name: code for code, name in Locale.parse("zh").territories.items() if len(code) == 2}
 
 
 @lru_cache(MAX_KEPT_DAYS)

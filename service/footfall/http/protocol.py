@@ -256,6 +256,12 @@ class HttpProtocol(Connection):
         self._collect_all()
         return [*self.head.items(), *self._headers.repeated]
 
+    def look_up(self, name: bytes) -> bytes:
+        """A header of the request that was read last, also of those that were dropped."""
+        if self._has_all:
+            return self.head.get(name, b"")
+        return headers_of(all_headers(self._received, self._completed)).get(name, b"")
+
     def _collect_all(self) -> None:
         """Keep all headers from now on, including those of this request that were dropped."""
         if not self._has_all:

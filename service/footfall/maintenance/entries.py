@@ -51,11 +51,18 @@ def is_site_views(site: object) -> bool:
         case {"kept": kept, "shares": shares, "people": list(people), **rest}:
             are_names = all(isinstance(name, str) for name in people)
             are_numbers = _are_counts(kept, _OF_SITE) and _are_counts(shares, _OF_SITE)
-            return not rest and are_names and are_numbers
+            return _are_notes(rest.pop("notes", {})) and not rest and are_names and are_numbers
         case {"day": int(day), "sources": sources, "read": read, **rest}:
             is_day = not day or _DAY.fullmatch(str(day)) is not None
-            return not rest and is_day and _are_counts(sources, _ANY) and _are_counts(read, _ANY)
+            numbers = sources, read, rest.pop("audience", {})
+            return not rest and is_day and all(_are_counts(each, _ANY) for each in numbers)
     return False
+
+
+def _are_notes(notes: object) -> bool:
+    return isinstance(notes, dict) and all(
+        _DAY.fullmatch(day) and isinstance(text, str) for day, text in notes.items()
+    )
 
 
 def _is_month(fields: object) -> bool:

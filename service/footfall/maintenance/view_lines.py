@@ -26,6 +26,9 @@ KEPT_MS = 26 * 31 * 86_400_000
 # Tomorrow, today and yesterday, since a site may be in another time zone.
 NOT_OVER = 3
 
+# What a line of a day has -> its name in reports.
+OF_DAY = {"sources": "sources", "read": "most read pages", "audience": "classes of visitors"}
+
 Line = dict[str, Any]
 Command = Sequence[object]
 
@@ -93,29 +96,34 @@ async def lines_of_site(
     data: DataSet, months: Sequence[int], beside: SiteBesidePages
 ) -> AsyncIterator[Line]:
     """The numbers of the site, after all pages: stored sums, and those that may still grow; and by
-    day, sources and most read pages."""
+    day, sources, classes of visitors and most read pages."""
     site = data.site_views
     kept, people = beside.kept.fields(), await site.people()
+    notes = {str(day): text for day, text in (await site.notes()).items()}
     shares = beside.fields(await site.shares())
-    yield {"site_views": {"kept": kept, "shares": shares, "people": sorted(people)}}
+    numbers = {"kept": kept, "shares": shares, "people": sorted(people), "notes": notes}
+    yield {"site_views": numbers}
     for day in (
         *(100 * month + day_of_month for month in months for day_of_month in range(1, 32)),
         0,
     ):
-        numbers = await _of_day(data, day)
-        if numbers["sources"] or numbers["read"]:
-            yield {"site_views": numbers}
+        of_day = await _of_day(data, day)
+        if any(of_day[name] for name in OF_DAY):
+            yield {"site_views": of_day}
 
 
 async def _of_day(data: DataSet, day: int) -> Line:
-    """From where visitors came on a day, and which pages were read most; of day 0, ever."""
-    site = data.site_views
-    (sources,) = await site.sources([day]) if day else [Counter[str]()]
+    """From where visitors came on a day, what they are, and which pages were read most; of day 0,
+    ever."""
+    site, none = data.site_views, [Counter[str]()]
+    (sources,) = await site.sources([day]) if day else none
+    (audience,) = await site.audience([day]) if day else none
     (read,) = await site.read([day])
     if day in days_of_groups():
         sources |= await site.shares_of_sources(day)
+        audience |= await site.shares_of_audience(day)
         read = larger(read, await site.shares_of_read(day))
-    return {"day": day, "sources": sources, "read": read}
+    return {"day": day, "sources": sources, "read": read, "audience": audience}
 
 
 def _packed(page: PageViews) -> Line:
@@ -171,12 +179,17 @@ def _numbers_of_site(keys: Keys, site: Line) -> Iterator[Command]:
         kept = {field: n for field, n in site["kept"].items() if _month(field) == month}
         yield from _kept(keys.site_views(int(month)), kept, KEPT_MS)
     yield from _kept(keys.site("people"), dict.fromkeys(site["people"], 1))
+    if notes := site.get("notes"):
+        yield "HSET", keys.notes, *chain(*notes.items())
 
 
 def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
     day = site["day"]
+    audience = site.get("audience", {})
     yield from _kept(keys.sources(day), site["sources"], KEPT_MS)
+    yield from _kept(keys.audience(day), audience, KEPT_MS)
     if day in days_of_groups()[:NOT_OVER]:
+        yield from _kept(keys.audience_in(0, day), audience, HOURS_MS)
         # A share has space for this many, including those still to come.
         sources = site["sources"]
         ranked = [name for name in sources if not name.startswith(MORE)]
@@ -218,8 +231,9 @@ async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str
     """Names of the site's numbers in a line, and how each differs from what is stored."""
     if "day" in line:
         day, there = line["day"], await _of_day(data, line["day"])
-        for kind, name in (("sources", "sources"), ("read", "most read pages")):
-            wanted, found = +Counter[str](line[kind]), +there[kind]
+        for kind, name in OF_DAY.items():
+            # A backup of an earlier version has no classes.
+            wanted, found = +Counter[str](line.get(kind, there[kind])), +there[kind]
             if kind == "sources":
                 wanted, found = views_by_host(wanted), views_by_host(found)
             yield f"{name} of {day or 'ever'}", "" if wanted == found else "differ"
@@ -230,6 +244,9 @@ async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str
     numbers = Counter(kept.fields()) | Counter(shares.fields())
     wanted = Counter(line["kept"]) | Counter(line["shares"])
     yield "the site's views, visitors and bots", "" if numbers == wanted else "differ"
+    # A backup of an earlier version has no notes.
+    notes = {str(day): text for day, text in (await data.site_views.notes()).items()}
+    yield "notes on days", "" if line.get("notes", notes) == notes else "differ"
 
 
 async def compared(data: DataSet, pages: Mapping[str, Any]) -> AsyncIterator[tuple[str, str]]:

@@ -210,6 +210,7 @@ def account_routes(
     for name, make in MADE.items():
         yield Route(f"/ui/{name}", Page(OwnerPage(name, make, site, policy, values, pages)))
     yield Route("/ui/people", OwnerForm(owner_forms.count_as_people, site, policy, values))
+    yield Route("/ui/note", OwnerForm(owner_forms.note, site, policy, values))
     yield Route("/ui/logout", OwnerForm(owner_forms.log_out, site, policy, values))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))

@@ -1,6 +1,6 @@
 """The days of a report as the owner's pages show them: bars, a table, and sums."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..http.page_words import PageWords
@@ -9,10 +9,12 @@ from ..render.charts import Bar, bars
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report, Reports
 from ..statistics.source_views import Source
+from . import source_names
 from .periods import Unit, grouped
 
 # Of a name in a list; its page has all of it.
 MAX_SHOWN_CHARACTERS = 100
+NO_NOTES: Mapping[int, str] = {}
 
 
 class DayRow(NamedTuple):
@@ -24,12 +26,17 @@ class DayRow(NamedTuple):
     visitors: int
     bots: int
     before: int
+    note: str = ""
 
 
 def rows_of(
-    report: Report, before: Report | None, words: PageWords, unit: Unit = "day"
+    report: Report,
+    before: Report | None,
+    words: PageWords,
+    unit: Unit = "day",
+    notes: Mapping[int, str] = NO_NOTES,
 ) -> list[DayRow]:
-    """Each day, week or month, beside that of the period before, if known."""
+    """Each day, week or month, beside that of the period before, if known, with its notes."""
     earlier = list(before.days.values()) if before else []
     rows, at = list[DayRow](), 0
     for days in grouped([*report.days], unit):
@@ -43,6 +50,7 @@ def rows_of(
                 sum(day.visitors for day in some),
                 views - people,
                 sum(map(report.people_of, same)),
+                " · ".join(notes[day] for day in days if day in notes),
             )
         )
         at += len(days)
@@ -77,7 +85,10 @@ class Chart(NamedTuple):
 
 def chart_of(rows: Sequence[DayRow], words: PageWords, *, has_visitors: bool) -> Chart:
     """Bars of views by people, those by bots on top of them, and the period before as a line."""
-    heights = [Bar(_title(row, words, has_visitors), (row.people, row.bots)) for row in rows]
+    heights = [
+        Bar(_title(row, words, has_visitors), (row.people, row.bots), bool(row.note))
+        for row in rows
+    ]
     first, last = rows[0].day, rows[-1].day
     name = words.say("chartOf", sum(row.people for row in rows), first=first, last=last)
     top = max(max(row.people + row.bots, row.before) for row in rows)
@@ -91,6 +102,8 @@ def _title(row: DayRow, words: PageWords, has_visitors: bool) -> str:
         parts.append(words.say("visitorsOf", row.visitors))
     if row.bots:
         parts.append(words.say("botsOf", row.bots))
+    if row.note:
+        parts.append(row.note)
     return f"{row.day}: {', '.join(parts)}"
 
 
@@ -143,7 +156,32 @@ def shown(name: str) -> str:
     return visible(shortened(name, MAX_SHOWN_CHARACTERS))
 
 
-def sources_of(sources: Sequence[Source] | None, most: int) -> list[Source]:
-    """The most frequent ones; the host "" is unknown ones, or the rest."""
+class SourceRow(NamedTuple):
+    """A source by its name, and its host where that is another; `is_exact` if it has no more views
+    than these."""
+
+    name: str
+    host: str
+    views: int
+    is_exact: bool = True
+
+
+def sources_of(
+    sources: Sequence[Source] | None, report: Report | None, words: PageWords, most: int
+) -> list[SourceRow]:
+    """The most frequent ones, and views by people without a source."""
     first = sorted(sources or (), key=lambda source: -source.views)[:most]
-    return [source._replace(host=shown(source.host)) for source in first]
+    rows = [_source(source, words) for source in first]
+    direct = report.people - sum(source.views for source in sources or ()) if report else 0
+    # Bots that count as people may have been sources, too.
+    return rows + ([SourceRow(words.say("direct"), "", direct)] if rows and direct > 0 else [])
+
+
+def _source(source: Source, words: PageWords) -> SourceRow:
+    name, host = source_names.name_of(source.host), shown(source.host)
+    return SourceRow(
+        name or host or words.say("otherSources"),
+        host if name else "",
+        source.views,
+        source.is_exact,
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from ..errors import NotFound, StoreUnavailable, WrongMethod
+from ..errors import BadRequest, NotFound, StoreUnavailable, WrongMethod
 from ..http.body import read_body
 from ..http.client import Headers, headers_of
 from ..http.csrf import SESSION_COOKIE, check_origin, set_cookie
@@ -20,8 +20,13 @@ from ..http.response import Response
 from ..model import Viewer
 from ..site import Site
 from ..statistics.agents import CLASSES
+from ..statistics.api import day_of, is_day
+from ..statistics.site_store import MAX_NOTES
 from ..table.sending import failure, send_answer
 from .pages import HTML, RULES, Asked, asked_of, away, viewer_of
+
+# Characters of a note on a day.
+MAX_NOTE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,20 @@ async def count_as_people(form: Form) -> tuple[str, Lines]:
     is_people = form.fields.get("as") == "people"
     await form.site.statistics.reports.count_as_people(name, is_people=is_people)
     return "#bots", ()
+
+
+async def note(form: Form) -> tuple[str, Lines]:
+    """Note `text` on a `day`, or remove the note if it is blank. Raises BadRequest, NotFound."""
+    if not form.viewer.is_administrator:
+        return "login", ()
+    day, text = form.fields.get("day"), form.fields.get("text")
+    if not isinstance(day, str) or not is_day(day):
+        raise BadRequest({"day": "day need a day such as 2026-11-23"})
+    if not isinstance(text, str) or len(text) > MAX_NOTE:
+        raise BadRequest({"text": f"text should be at most {MAX_NOTE} characters long"})
+    if not await form.site.statistics.reports.note(day_of(day), " ".join(text.split())):
+        raise BadRequest({"day": f"there are {MAX_NOTES} notes"})
+    return "statistics#notes", ()
 
 
 async def log_out(form: Form) -> tuple[str, Lines]:

@@ -4,7 +4,8 @@ Each part is read at the same time as the others, and is bounded: none goes thro
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from typing import NamedTuple, TypeVar
@@ -84,13 +85,16 @@ class Overview:
 class History:
     """A page's days or the site's, those that they are compared with, and hours such as 2026112316.
 
-    `sources` are the site's. `count` is the page's counter, which may have started before.
+    `sources` and `audience` are the site's. `count` is the page's counter, which may have started
+    before.
     """
 
     report: Report | None
     before: Report | None
     hours: dict[int, int] | None
     sources: Sequence[Source] | None
+    audience: Mapping[str, Counter[str]] | None
+    notes: Mapping[int, str] | None
     count: int | None
 
 
@@ -119,15 +123,20 @@ async def overview(site: Site) -> Overview:
 async def history(site: Site, path: str | None, span: Span) -> History:
     """A period of a page, or with None of the site. Raises StoreUnavailable."""
     statistics = site.statistics.reports
-    return History(
-        *await asyncio.gather(
+    (report, before, hours), (sources, audience, notes, count) = await asyncio.gather(
+        asyncio.gather(
             readable(statistics.report(path, span.first, span.last)),
             readable(statistics.report(path, *span.before) if span.before else _none()),
             readable(statistics.hours(path, span.first, span.last)),
+        ),
+        asyncio.gather(
             readable(statistics.sources(span.first, span.last) if path is None else _none()),
+            readable(statistics.audience(span.first, span.last) if path is None else _none()),
+            readable(statistics.notes(span.first, span.last)),
             readable(_count(site.counting, path) if path is not None else _none()),
-        )
+        ),
     )
+    return History(report, before, hours, sources, audience, notes, count)
 
 
 async def _none() -> None:

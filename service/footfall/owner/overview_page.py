@@ -15,7 +15,17 @@ from ..render.view import View
 from ..statistics.agents import CLASSES
 from ..statistics.reports import Report
 from . import periods
-from .day_table import Period, chart_of, kept_of, last_days, period_of, rows_of, shown, sources_of
+from .day_table import (
+    Period,
+    SourceRow,
+    chart_of,
+    kept_of,
+    last_days,
+    period_of,
+    rows_of,
+    shown,
+    sources_of,
+)
 from .overview import (
     LINE_DAYS,
     PERIOD_DAYS,
@@ -82,7 +92,7 @@ def _values(facts: Overview, asked: Asked) -> dict[str, object]:
         else None,
         "rising": _ranked(facts.rising, asked),
         "ranked_days": RANKED_DAYS,
-        "sources": sources_of(facts.sources, SHOWN_SOURCES),
+        "sources": _sources(facts, asked),
         "snippet": _snippet(facts, asked),
         "by_programs": facts.report.views if facts.report else 0,
         "held": facts.held,
@@ -90,6 +100,11 @@ def _values(facts: Overview, asked: Asked) -> dict[str, object]:
         "failed": _failed(facts, asked.words),
         "warnings": asked.site.warnings,
     }
+
+
+def _sources(facts: Overview, asked: Asked) -> list[SourceRow]:
+    week = last_days(facts.report, RANKED_DAYS) if facts.report else None
+    return sources_of(facts.sources, week, asked.words, SHOWN_SOURCES)
 
 
 def _snippet(facts: Overview, asked: Asked) -> str:

@@ -2,6 +2,7 @@
 
 from ..http.response import PRIVATE, Response
 from ..statistics.api import Series, csv_of, csv_of_series
+from ..statistics.audience import told
 from ..statistics.page_list import ListedPage
 from .overview import readable
 from .page_table import chosen_order
@@ -9,7 +10,7 @@ from .pages import Asked
 from .periods import NotAPeriod, Span, span_of
 
 CSV = b"text/csv; charset=utf-8"
-TABLES = ("days", "hours", "pages", "sources")
+TABLES = ("days", "hours", "pages", "sources", "audience")
 
 
 async def show(asked: Asked) -> Response:
@@ -42,6 +43,10 @@ async def _content(name: str, asked: Asked, span: Span) -> bytes:
     if name == "sources":
         sources = await statistics.sources(span.first, span.last)
         return csv_of([("host", "views", "at_most"), *sources])
+    if name == "audience":
+        audience = await statistics.audience(span.first, span.last)
+        rows = ((kind, *each) for kind, names in audience.items() for each in told(names))
+        return csv_of([("kind", "name", "visitors"), *rows])
     unit = "hour" if name == "hours" else "day"
     path = asked.query.get("path") or None
     return await csv_of_series(statistics, Series(path, unit, span.first, span.last))

@@ -11,6 +11,7 @@ from ..http.params import MAX_PATH
 from ..markup import visible
 from ..render.charts import Bar, bars
 from ..render.page_address import page_address, page_path
+from ..statistics.audience import told
 from ..statistics.calendar import KEPT_HOURS, date_of, day_number
 from ..statistics.page_list import PageList
 from .day_table import Chart, chart_of, kept_of, period_of, rows_of, sources_of
@@ -24,6 +25,7 @@ from .statistics_files import TABLES
 MARKED_HOURS = 24
 # Of the hosts from which readers come.
 SHOWN_SOURCES = 20
+SHOWN_CLASSES = 8
 # Of longer periods, the hours of all days are added up.
 MAX_DAYS_BY_HOUR = KEPT_HOURS // 24
 
@@ -90,7 +92,10 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
         "is_on": statistics.is_on,
         "kept": kept_of(past.report if past else None, statistics),
         "count": past.count if past else None,
-        "sources": sources_of(past.sources if past else None, SHOWN_SOURCES),
+        "sources": sources_of(past.sources, past.report, asked.words, SHOWN_SOURCES)
+        if past
+        else [],
+        "audience": _audience_of(past, asked),
         "unit": span.unit,
         "table": table_of(shown.pages, asked, span, shown.words) if shown and shown.pages else None,
         **_days_of(past, asked, span),
@@ -98,11 +103,34 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
     }
 
 
+class ClassRow(NamedTuple):
+    name: str
+    visitors: int
+    share: str
+
+
+def _audience_of(shown: History | None, asked: Asked) -> list[tuple[str, list[ClassRow]]]:
+    """By kind, the classes of visitors with most of them, in words."""
+    words = asked.words
+    found = list[tuple[str, list[ClassRow]]]()
+    for kind, names in (shown and shown.audience or {}).items():
+        total = sum(names.values())
+        rows = [
+            ClassRow(words.class_of(kind, name), n, words.share(n, total))
+            for name, n in told(names)[:SHOWN_CLASSES]
+        ]
+        # Of countries, nothing is known without a table.
+        if any(name for name in names):
+            found.append((kind, rows))
+    return found
+
+
 def _days_of(shown: History | None, asked: Asked, span: Span) -> dict[str, object]:
     if shown is None or shown.report is None:
-        return {"period": None, "is_history": shown is not None}
+        return {"period": None, "is_history": shown is not None, "notes": [], "today": ""}
     words, has_visitors = asked.words, asked.site.statistics.reports.keeps_visitors
-    rows = rows_of(shown.report, shown.before, words, span.unit)
+    notes = {day: visible(text) for day, text in (shown.notes or {}).items()}
+    rows = rows_of(shown.report, shown.before, words, span.unit, notes)
     return {
         "is_history": True,
         "period": period_of(
@@ -110,6 +138,8 @@ def _days_of(shown: History | None, asked: Asked, span: Span) -> dict[str, objec
         ),
         "chart": chart_of(rows, words, has_visitors=has_visitors),
         "rows": rows[::-1],
+        "notes": [(date_of(day), words.day(date_of(day)), text) for day, text in notes.items()],
+        "today": date_of(asked.site.statistics.reports.today()).isoformat(),
     }
 
 

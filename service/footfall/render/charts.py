@@ -13,6 +13,7 @@ from typing import NamedTuple
 BAR_WIDTH = 10
 GAP = 2
 BARS_HEIGHT = 100
+NOTE_HEIGHT = 4
 LINE_WIDTH = 100
 LINE_HEIGHT = 24
 # So that the ends of a line are not cut off.
@@ -27,6 +28,8 @@ class Bar(NamedTuple):
 
     title: str
     parts: Sequence[int]
+    # Has a mark over it.
+    is_marked: bool = False
 
     @property
     def drawn(self) -> list[int]:
@@ -73,6 +76,8 @@ def _bar(number: int, bar: Bar, top: int) -> str:
             y = BARS_HEIGHT - floor - height
             parts.append(_rectangle(left + GAP / 2, y, BAR_WIDTH - GAP, height, f"part-{index}"))
         floor += height
+    if bar.is_marked:
+        parts.append(_rectangle(left + GAP, -NOTE_HEIGHT, BAR_WIDTH - 2 * GAP, NOTE_HEIGHT, "mark"))
     # As high as the picture, so that a pointer finds the title of a day without views, too.
     place = _rectangle(left, 0, BAR_WIDTH, BARS_HEIGHT, "place")
     return f"<g><title>{escape(bar.title)}</title>{place}{''.join(parts)}</g>"

@@ -19,6 +19,8 @@ class Region:
     # The public sees the province; administrators see the city and the provider, too.
     public: str
     full: str
+    # Two letters if the database has them, else a name; "" if it is unknown.
+    country: str = ""
 
 
 NOWHERE = Region("", "")
@@ -61,7 +63,7 @@ def _region(searcher: Searcher, version: util.Version, address: str) -> Region:
     except (IndexError, UnicodeDecodeError):
         return NOWHERE
     levels = _levels(match)
-    return Region(levels[0], " ".join(levels)) if levels else NOWHERE
+    return Region(levels[0], " ".join(levels), _country(match)) if levels else NOWHERE
 
 
 def _packed(address: str) -> bytes:
@@ -71,6 +73,13 @@ def _packed(address: str) -> bytes:
         return b""
     # A dual-stack socket shows IPv4 addresses as mapped ones.
     return (getattr(parsed, "ipv4_mapped", None) or parsed).packed
+
+
+def _country(row: str) -> str:
+    name, *_, last = row.split("|")
+    if _COUNTRY_CODE.fullmatch(last):
+        return last
+    return "" if name == "0" else name
 
 
 def _levels(row: str) -> list[str]:

@@ -18,10 +18,21 @@ from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Flag, Integer, PagePath, Text
 from ..table.rows import Declared
-from ..table.schemas import FLAG, MAYBE, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
+from ..table.schemas import (
+    FLAG,
+    MAYBE,
+    NUMBER,
+    TEXT,
+    AnswerSchema,
+    list_of,
+    map_of,
+    object_of,
+    or_null,
+)
 from ..table.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from .agents import CLASSES
 from .answers import once_a_minute
+from .audience import told
 from .calendar import MAX_DAYS, date_of, day_number, days_between
 from .most_read import MAX_PAGES, ORDERS, PERIODS
 from .noun import Statistics
@@ -72,14 +83,17 @@ def day_of(text: str) -> int:
     return day_number(date.fromisoformat(text)) if text else 0
 
 
-def check_day(name: str, text: str, context: ParseContext) -> str:
+def is_day(text: str) -> bool:
     try:
         day = date.fromisoformat(text)
-        # Other formats are read as well, such as 2026-W48-1.
-        is_day = day.isoformat() == text and 1973 < day.year < 9999
     except ValueError:
-        is_day = False
-    return "" if is_day else f"{name} need a day such as 2026-11-23"
+        return False
+    # Other formats are read as well, such as 2026-W48-1.
+    return day.isoformat() == text and 1973 < day.year < 9999
+
+
+def check_day(name: str, text: str, context: ParseContext) -> str:
+    return "" if is_day(text) else f"{name} need a day such as 2026-11-23"
 
 
 def _day_field(name: str, doc: str) -> Text:
@@ -117,6 +131,7 @@ VIEWS_ANSWER = AnswerSchema(
             "is_exact": FLAG,
             "bots": list_of(object_of(views=NUMBER, as_people=FLAG, **{"class": TEXT})),
             "sources": list_of(object_of(host=TEXT, views=NUMBER, at_most=NUMBER)),
+            "audience": map_of(list_of(object_of(name=TEXT, visitors=NUMBER))),
         },
     )
 )
@@ -144,7 +159,12 @@ async def _series(reports: Reports, parsed: Series) -> bytes:
     report = await reports.report(parsed.path, first, last)
     sources = await reports.sources(first, last) if parsed.path is None else []
     rows = [source._asdict() for source in sources]
-    return orjson.dumps(body | _of_days(report) | {"sources": rows})
+    audience = await reports.audience(first, last) if parsed.path is None else {}
+    classes = {
+        kind: [{"name": name, "visitors": n} for name, n in told(names)]
+        for kind, names in audience.items()
+    }
+    return orjson.dumps(body | _of_days(report) | {"sources": rows, "audience": classes})
 
 
 def _of_days(report: Report) -> dict[str, object]:

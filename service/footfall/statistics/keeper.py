@@ -85,6 +85,7 @@ class Keeper:
         parts: Sequence[Callable[[], Awaitable[None]]] = (
             partial(self._keep_numbers, now, oldest),
             *(partial(self._keep_sources, days[ago], ago) for ago in range(1, last + 1)),
+            *(partial(self._keep_audience, days[ago], ago) for ago in range(1, last + 1)),
             *(partial(self._keep_read, days[ago], ago) for ago in range(last + 1)),
         )
         for part in parts:
@@ -103,6 +104,12 @@ class Keeper:
         await self._site.keep_sources(day, sources, self._kept_ms)
         if ago >= KEPT_SHARES:
             await self._site.drop_sources(day)
+
+    async def _keep_audience(self, day: int, ago: int) -> None:
+        classes = await self._site.shares_of_audience(day)
+        await self._site.keep_audience(day, classes, self._kept_ms)
+        if ago >= KEPT_SHARES:
+            await self._site.drop_audience(day)
 
     async def _keep_read(self, day: int, ago: int) -> None:
         await self._most_read.keep(day)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
+from .audience import by_kind
 from .calendar import (
     MINUTE_MS,
     Calendar,
@@ -202,6 +203,18 @@ class Reports:
                 found.add(max(shares, kept, key=lambda part: views_by_host(part).total()))
         return found.ranked()
 
+    async def audience(self, first: int, last: int) -> dict[str, Counter[str]]:
+        """Visitors of the last MAX_SOURCE_DAYS of the period by kind and name, of the site."""
+        days, recent = days_between(first, last)[-MAX_SOURCE_DAYS:], self._recent_days()
+        total = Counter[str]()
+        for at in range(0, len(days), SOURCE_DAYS_A_TRIP):
+            some = days[at : at + SOURCE_DAYS_A_TRIP]
+            for day, kept in zip(some, await self._site.audience(some), strict=True):
+                total.update(
+                    kept | await self._site.shares_of_audience(day) if day in recent else kept
+                )
+        return by_kind(total.items())
+
     async def top(self, by: str, days: int, count: int) -> list[TopPage]:
         """The first `count` pages, of MAX_PAGES at most; see MostRead. It is cached for a
         minute."""
@@ -218,6 +231,15 @@ class Reports:
     async def today_of_site(self) -> Report:
         today = self.today()
         return await self.report(None, today, today)
+
+    async def notes(self, first: int, last: int) -> dict[int, str]:
+        """What an owner has noted on days of this period."""
+        notes = await self._site.notes()
+        return {day: text for day, text in notes.items() if first <= day <= last}
+
+    async def note(self, day: int, text: str) -> bool:
+        """See SiteViews.note."""
+        return await self._site.note(day, text)
 
     async def count_as_people(self, name: str, *, is_people: bool) -> frozenset[str]:
         """Count the views of a class of bots as people's, or not, for stored views as well. Returns

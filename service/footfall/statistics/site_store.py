@@ -16,7 +16,7 @@ from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..ids import split
 from .ever_store import EverStore
-from .numbered import by_name, by_number, hashes
+from .numbered import by_name, by_number, hashes, is_number
 from .page_views import by_class
 from .source_views import Sources
 from .store import every_month
@@ -29,6 +29,8 @@ MAX_COMMENTS, MAX_COMMENTED = 10_000, 100
 MAX_READ = 64
 # Of the site.
 MAX_LISTED = 1_000
+# Days with a note of its owner.
+MAX_NOTES = 1_000
 # In lists, how many views a page may have that is not there; no page has this path.
 UNLISTED = ""
 
@@ -127,6 +129,28 @@ class SiteViews:
         """Remove the shares of a day, whose sum is stored."""
         await self._drop(self._keys.sources_in, day)
 
+    async def audience(self, days: Sequence[int]) -> list[Counter[str]]:
+        """The stored classes of each day's visitors (audience.py)."""
+        kept = await hashes(self._redis, [*map(self._keys.audience, days)], spares=True)
+        return [Counter(by_name(fields)) for fields in kept]
+
+    async def shares_of_audience(self, day: int) -> Counter[str]:
+        """Classes of a day that was not stored yet, or is not over."""
+        keys = [self._keys.audience_in(group, day) for group in range(GROUPS)]
+        total = Counter[str]()
+        for fields in await hashes(self._redis, keys, spares=True):
+            total.update(by_name(fields))
+        return total
+
+    async def keep_audience(self, day: int, classes: Counter[str], kept_ms: int) -> None:
+        """Store those of a day that is over."""
+        if classes:
+            await self._kept(self._keys.audience(day), kept_ms, classes)
+
+    async def drop_audience(self, day: int) -> None:
+        """Remove the shares of a day, whose sum is stored."""
+        await self._drop(self._keys.audience_in, day)
+
     async def drop_read(self, day: int) -> None:
         """Remove the shares of a day's most read pages, whose sum is stored."""
         await self._drop(self._keys.read_in, day)
@@ -206,6 +230,27 @@ class SiteViews:
         """The classes of bots that count as people."""
         (hash,) = await hashes(self._redis, [self._keys.site("people")], spares=True)
         return frozenset(name.decode(errors="replace") for name in hash)
+
+    async def notes(self) -> dict[int, str]:
+        """What an owner has noted on days such as 20261123."""
+        (hash,) = await hashes(self._redis, [self._keys.notes], spares=True)
+        return {
+            int(day): text.decode(errors="replace")
+            for day, text in sorted(hash.items())
+            if is_number(day)
+        }
+
+    async def note(self, day: int, text: str) -> bool:
+        """Note a text on a day, or nothing with ""; False if there are MAX_NOTES already."""
+        key = self._keys.notes
+        if not text:
+            await self._redis.change(("HDEL", key, day))
+            return True
+        number, known = await self._redis.ask_masters(("HLEN", key), ("HGET", key, day))
+        if number >= MAX_NOTES and known is None:
+            return False
+        await self._redis.change(("HSET", key, day, text))
+        return True
 
     async def count_as_people(self, name: str, *, is_people: bool) -> None:
         key = self._keys.site("people")

@@ -1,10 +1,26 @@
-"""Sources of visitors: the host of the referring page."""
+"""Sources of visitors: the host of the referring page, or the campaign that a link names."""
 
+import re
 from collections.abc import Container
+from urllib.parse import unquote_plus
 
 from ..hosts import host_name, source_of
 from ..model import NO_ORIGIN, Origin
 from . import agents
+
+# Parameters that a link's author adds for this, in any place of an address. The page's name does
+# not have them (pages.py).
+_CAMPAIGN = re.compile(r"[?&](?:utm_source|utm_campaign|ref)=([^&#]{1,100})")
+
+
+def campaign_of(address: object) -> str:
+    """The campaign in an address, as a source is named; "" for none, and for names that no source
+    has."""
+    if not isinstance(address, str) or "?" not in address:
+        return ""
+    match = _CAMPAIGN.search(address)
+    name = unquote_plus(match[1]).strip().replace(" ", "-") if match else ""
+    return host_name(name) if name.isascii() else ""
 
 
 def origin_of(referrer: str, own_hosts: Container[str], *, is_automated: bool) -> Origin:

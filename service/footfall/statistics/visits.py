@@ -20,6 +20,7 @@ from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..netaddr import place_of
+from .audience import KINDS, Audience, Visit
 from .moment import NO_MOMENT, Moment
 
 # What is remembered, eight bytes each. Two in one place take turns: they are only told again.
@@ -39,11 +40,16 @@ SHARES = 16
 
 
 class Visitor(Protocol):
-    """A person with a number of this day, also packed, and where they come from."""
+    """A person with a number of this day, also packed, and where they come from; and what their
+    browser says of itself."""
 
     number: int
     packed: bytes
     sender: str
+    language: bytes
+
+    @property
+    def agent(self) -> bytes: ...
 
 
 class Connections(Protocol):
@@ -62,9 +68,13 @@ class Visits:
         keys: Keys,
         start: Callable[[Coroutine[None, None, None]], None],
         stats: Connections,
+        audience: Audience | None = None,
         *,
         is_cluster: bool,
     ) -> None:
+        """Without an audience, visitors are not classed."""
+        self._audience = audience
+        self._kinds = pack_word(" ".join(KINDS) if audience else "")
         self._visit = scripts["views/visit"]
         self._keys = keys
         self._start = start
@@ -136,27 +146,36 @@ class Visits:
 
     def _tell_now(self) -> None:
         if self._new:
-            shares = defaultdict[int, list[bytes]](list)
+            shares = defaultdict[int, list[Visitor]](list)
             for visitor in self._new:
-                shares[visitor.number % SHARES].append(visitor.packed)
+                shares[visitor.number % SHARES].append(visitor)
             self._start(self._tell(self._moment, shares))
             self._new = []
 
-    async def _tell(self, moment: Moment, shares: Mapping[int, list[bytes]]) -> None:
+    async def _tell(self, moment: Moment, shares: Mapping[int, list[Visitor]]) -> None:
         # On a Cluster a call reaches one group.
         calls = ([each] for each in shares.items()) if self._is_cluster else [[*shares.items()]]
         for call in calls:
             arguments = [self._keys_of(share, moment.day) for share, _ in call]
-            arguments += map(pack_word, (f"v{moment.day}", moment.day_ms))
+            arguments += (*map(pack_word, (f"v{moment.day}", moment.day_ms)), self._kinds)
             for _, some in call:
-                arguments += pack_word(len(some)), *some
+                arguments += pack_word(len(some)), *(visitor.packed for visitor in some)
+                arguments += map(self._classes, some)
             try:
-                more = sum(len(some) for _, some in call)
+                words = 1 + len(KINDS) if self._audience else 1
+                more = words * sum(len(some) for _, some in call)
                 await self._visit.packed(len(call), arguments, more=more)
             except (StoreUnavailable, ErrorReply):
                 # Connections log outages. Returning visitors are resent.
                 self.forget()
 
+    def _classes(self, visitor: Visitor) -> bytes:
+        if self._audience is None:
+            return b""
+        address = visitor.sender.partition("/")[0]
+        return self._audience.packed(Visit(visitor.agent, visitor.language, address))
+
     def _keys_of(self, share: int, day: int) -> bytes:
         keys, group = self._keys, share * (GROUPS // SHARES)
-        return pack_word(keys.share(group)) + pack_word(keys.visitors_in(group, day))
+        names = keys.share(group), keys.visitors_in(group, day), keys.audience_in(group, day)
+        return b"".join(map(pack_word, names))

@@ -95,8 +95,12 @@ class FastCycle:
             forwarded = get(self._header, b"") if self._may_forward else b""
             self._forwarded = forwarded
             purpose = get(b"sec-purpose") or get(b"purpose", b"")
-            client = self._peer, forwarded, get(b"user-agent", b""), purpose
-            self._client = self.clients[client]
+            asked = self._peer, forwarded, get(b"user-agent", b""), purpose
+            try:
+                self._client = self.clients[asked]
+            except KeyError:
+                language = self.connection.look_up(b"accept-language")
+                self._client = self.clients.meet(asked, language)
         if request.takes_turns or not self._may_forward:
             self._forwarded = headers.get(self._header, b"")
         self._known = headers.get(b"if-none-match", b"")

@@ -1,21 +1,21 @@
 /*! Footfall, MIT. As Waline 3: views by raw path, comments by decodeURI(path). */
 (async d => {
-const { src, dataset } = d.currentScript, own = dataset.path || location.pathname
+const { src, dataset } = d.currentScript, { search, pathname } = location, own = dataset.path || pathname
 const when = (yes, event) => yes && new Promise(go => d.addEventListener(event, go))
 const ask = (url, post) => fetch(new URL('api/' + url, src), post).then(r => r.json())
 	.then(r => [].concat(r.data).map(n => n?.time ?? n)).catch(() => [])
 
 await when(d.prerendering, 'prerenderingchange')
-const me = /[?&](ex|in)clude-me\b/.exec(location.search)?.[1]
+const me = /[?&](ex|in)clude-me\b/.exec(search)?.[1]
 let out
 try { // storage may throw
 	if (me) localStorage.footfall = me
 	out = localStorage.footfall == 'ex'
 } catch {}
-// no preflight, no undefined
 const count = dataset.noCount == null && !out && ask('article', { method: 'POST', keepalive: true,
 	body: JSON.stringify({ path: own, type: 'time', action: 'inc',
-		referrer: d.referrer.split(/[/:]+/).find((host, i) => i == 1 && host != location.hostname),
+		referrer: /[?&](utm_(source|campaign)|ref)=([\w.-]+)/.exec(search)?.[3]
+			|| d.referrer.split(/[/:]+/).find((host, i) => i == 1 && host != location.hostname),
 		webdriver: navigator.webdriver || void 0 }) })
 await when(d.readyState == 'loading', 'DOMContentLoaded')
 

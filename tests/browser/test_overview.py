@@ -44,6 +44,7 @@ PLACES = (
     "statistics?path=/read&days=90",
     "statistics?path=rea",
     "statistics?from=2026-01-01",
+    "../statistics",
 )
 SCRIPTED = (
     *("queue?status=", "counters", "accounts", "bans", "authors", "moving", "log", "outbox"),

@@ -136,6 +136,11 @@ class Keys:
         return self.site(f"audience:{day}")
 
     @property
+    def shared(self) -> str:
+        """The word in the link by which somebody may see the statistics."""
+        return self.site("shared")
+
+    @property
     def notes(self) -> str:
         """What an owner has noted on days such as 20261123."""
         return self.site("notes")

@@ -21,16 +21,16 @@ API_VERSION = b"1.39.3"
 JSON_TYPE = b"application/json; charset=utf-8"
 _VERSION = (b"x-waline-version", API_VERSION)
 # Answers contain what strangers wrote: no browser may take JSON for a page.
-_NOSNIFF = (b"x-content-type-options", b"nosniff")
+NOSNIFF = (b"x-content-type-options", b"nosniff")
 # The headers of what pages of any site may read, and the same in Waline's API.
-SHARED: Headers = (_NOSNIFF, (b"access-control-allow-origin", b"*"), (b"vary", b"Origin"))
+SHARED: Headers = (NOSNIFF, (b"access-control-allow-origin", b"*"), (b"vary", b"Origin"))
 COMMON: Headers = (_VERSION, *SHARED)
 NO_STORE = (b"cache-control", b"no-store")
 # Prevents scripts in responses that a browser may open as a page, such as a picture with a
 # visitor's text.
 SANDBOX = (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")
 # For the cookie's owner alone: no other site's page reads it, and nothing caches it.
-PRIVATE: Headers = (_VERSION, _NOSNIFF, NO_STORE, (b"cross-origin-resource-policy", b"same-origin"))
+PRIVATE: Headers = (_VERSION, NOSNIFF, NO_STORE, (b"cross-origin-resource-policy", b"same-origin"))
 
 
 # A successful answer: its body, and its ETag or b"". A tuple, since to make an object would take as

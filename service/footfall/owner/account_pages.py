@@ -28,6 +28,7 @@ from .files import TYPES, UI, Content, Page, filled, static
 from .forms import OwnerForm
 from .opener import opener_of
 from .pages import Make, OwnerPage
+from .public_page import PublicPage
 from .within import FirstAnswers
 
 # Such a page is never in a frame, and sends no Referer. Pictures of comments are not shown.
@@ -180,6 +181,12 @@ MADE: Mapping[str, Make] = {
     "statistics": statistics_page.show,
     "statistics.csv": statistics_files.show,
 }
+FORMS: Mapping[str, owner_forms.Act] = {
+    "people": owner_forms.count_as_people,
+    "note": owner_forms.note,
+    "share": owner_forms.share,
+    "logout": owner_forms.log_out,
+}
 
 
 def account_routes(
@@ -209,9 +216,9 @@ def account_routes(
         yield Route(f"/ui/{name}", Page(profile if name == "profile" else pages))
     for name, make in MADE.items():
         yield Route(f"/ui/{name}", Page(OwnerPage(name, make, site, policy, values, pages)))
-    yield Route("/ui/people", OwnerForm(owner_forms.count_as_people, site, policy, values))
-    yield Route("/ui/note", OwnerForm(owner_forms.note, site, policy, values))
-    yield Route("/ui/logout", OwnerForm(owner_forms.log_out, site, policy, values))
+    for name, act in FORMS.items():
+        yield Route(f"/ui/{name}", OwnerForm(act, site, policy, values))
+    yield Route("/statistics", Page(PublicPage(site, policy, values)))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
     yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))

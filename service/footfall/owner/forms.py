@@ -6,6 +6,7 @@ of this service sent it, and the cookie is not sent with forms of another site (
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from secrets import token_urlsafe
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -25,6 +26,8 @@ from ..statistics.site_store import MAX_NOTES
 from ..table.sending import failure, send_answer
 from .pages import HTML, RULES, Asked, asked_of, away, viewer_of
 
+# Of the word in a link, which nobody can guess.
+SHARED_BYTES = 18
 # Characters of a note on a day.
 MAX_NOTE = 200
 
@@ -112,6 +115,16 @@ async def note(form: Form) -> tuple[str, Lines]:
     if not await form.site.statistics.reports.note(day_of(day), " ".join(text.split())):
         raise BadRequest({"day": f"there are {MAX_NOTES} notes"})
     return "statistics#notes", ()
+
+
+async def share(form: Form) -> tuple[str, Lines]:
+    """Make a link to the statistics if `as` is `link`, in place of an earlier one, else withdraw
+    it."""
+    if not form.viewer.is_administrator:
+        return "login", ()
+    word = token_urlsafe(SHARED_BYTES) if form.fields.get("as") == "link" else ""
+    await form.site.statistics.reports.share(word)
+    return "statistics#share", ()
 
 
 async def log_out(form: Form) -> tuple[str, Lines]:

@@ -19,7 +19,7 @@ from ..http.csrf import session_cookie
 from ..http.page_words import PageWords, language_of
 from ..http.params import MAX_PATH, MAX_URL, parse_query
 from ..http.policy import Policy
-from ..http.response import PRIVATE, Response
+from ..http.response import NOSNIFF, PRIVATE, Response
 from ..model import PUBLIC, Viewer
 from ..notifications.noun import Notifications
 from ..process.process import Process
@@ -27,15 +27,16 @@ from ..site import Site
 from ..table.sending import send_answer
 
 HTML = b"text/html; charset=utf-8"
-RULES = (
-    *PRIVATE,
+POLICY = (
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     ),
     (b"referrer-policy", b"same-origin"),
+    NOSNIFF,
 )
+RULES = (*PRIVATE, *POLICY[:-1])
 # Below it are our pages.
 OURS = "/ui/"
 # What a link may have before its query.
@@ -136,7 +137,7 @@ class OwnerPage:
                 answer = made
             else:
                 template, values = made
-                answer = await page(template, {**_frame(asked, self._name, MENU), **values})
+                answer = await page(template, {**frame_of(asked, self._name, MENU), **values})
         except StoreUnavailable as error:
             scope["refused"] = type(error).__name__
             answer = await away(asked, self._name)
@@ -158,7 +159,7 @@ class OwnerPage:
 
 async def away(asked: Asked, name: str) -> Response:
     """While Redis does not answer, the viewer is unknown: there is no menu."""
-    return await page("away.html", _frame(asked, name, ()), status=503)
+    return await page("away.html", frame_of(asked, name, ()), status=503)
 
 
 class NoPage:
@@ -176,7 +177,7 @@ class NoPage:
         asked = asked_of(scope, headers_of(scope["headers"]), self._site, self._values)
         # Links are relative to the folder, which may be further up.
         up = "../" * scope["path"].removeprefix(OURS).count("/")
-        answer = await page("nowhere.html", {**_frame(asked, "", (), up=up)}, status=404)
+        answer = await page("nowhere.html", {**frame_of(asked, "", (), up=up)}, status=404)
         await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
 
@@ -189,9 +190,11 @@ def _is_sought_by_a_person(scope: Scope) -> bool:
 
 
 async def page(template: str, values: Mapping[str, object], *, status: int = 200) -> Response:
-    return Response(
-        status, await asyncio.to_thread(_filled, template, values), common=RULES, type=HTML
-    )
+    return Response(status, await filled_page(template, values), common=RULES, type=HTML)
+
+
+async def filled_page(template: str, values: Mapping[str, object]) -> bytes:
+    return await asyncio.to_thread(_filled, template, values)
 
 
 def _filled(template: str, values: Mapping[str, object]) -> bytes:
@@ -201,7 +204,7 @@ def _filled(template: str, values: Mapping[str, object]) -> bytes:
     return filled(template, values)
 
 
-def _frame(asked: Asked, here: str, menu: Sequence[str], *, up: str = "") -> dict[str, object]:
+def frame_of(asked: Asked, here: str, menu: Sequence[str], *, up: str = "") -> dict[str, object]:
     """What all of these pages have; `here` is the page's name, and `up` leads to the folder."""
     return {
         "up": up,

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import NamedTuple
+from urllib.parse import quote
 
+from ..http.page_words import PageWords
 from ..http.params import MAX_PATH
 from ..markup import visible
 from ..render.charts import Bar, bars
@@ -50,7 +52,9 @@ async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
     shown = await _read(asked, span) if statistics.is_on and not problem else None
     # In a thread: two years are a thousand words.
     values = await asyncio.to_thread(_values, shown, asked, span)
-    return "statistics.html", {**values, "problem": problem}
+    word = await readable(statistics.shared())
+    link = f"{asked.server_url}/statistics?token={quote(word)}" if word else ""
+    return "statistics.html", {**values, "problem": problem, "shared": link}
 
 
 async def _read(asked: Asked, span: Span) -> Shown:
@@ -95,7 +99,7 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
         "sources": sources_of(past.sources, past.report, asked.words, SHOWN_SOURCES)
         if past
         else [],
-        "audience": _audience_of(past, asked),
+        "audience": audience_of(past, asked.words),
         "unit": span.unit,
         "table": table_of(shown.pages, asked, span, shown.words) if shown and shown.pages else None,
         **_days_of(past, asked, span),
@@ -109,9 +113,8 @@ class ClassRow(NamedTuple):
     share: str
 
 
-def _audience_of(shown: History | None, asked: Asked) -> list[tuple[str, list[ClassRow]]]:
+def audience_of(shown: History | None, words: PageWords) -> list[tuple[str, list[ClassRow]]]:
     """By kind, the classes of visitors with most of them, in words."""
-    words = asked.words
     found = list[tuple[str, list[ClassRow]]]()
     for kind, names in (shown and shown.audience or {}).items():
         total = sum(names.values())

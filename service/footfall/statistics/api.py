@@ -17,6 +17,7 @@ from ..model import PUBLIC, Caller
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Flag, Integer, PagePath, Text
+from ..table.prefixes import API, UI
 from ..table.rows import Declared
 from ..table.schemas import (
     FLAG,
@@ -38,7 +39,8 @@ from .most_read import MAX_PAGES, ORDERS, PERIODS
 from .noun import Statistics
 from .reports import Report, Reports
 
-operation = Declared[Statistics]("statistics")
+# /statistics alone is a page (owner/public_page.py).
+operation = Declared[Statistics]("statistics", API, UI)
 
 # Default period in days.
 DAYS = 14

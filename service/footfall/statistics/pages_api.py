@@ -10,6 +10,7 @@ from ..model import Caller
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.fields import Choice, Fields, FieldValues, Integer, Text
+from ..table.prefixes import API, UI
 from ..table.rows import Declared
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR
@@ -19,7 +20,7 @@ from .most_read import MAX_CANDIDATES
 from .noun import Statistics
 from .page_list import COLUMNS, ListedPage, PageList
 
-operation = Declared[Statistics]("statistics")
+operation = Declared[Statistics]("statistics", API, UI)
 
 MAX_WORDS = 200
 DEFAULT_COUNT = 100

@@ -232,6 +232,14 @@ class Reports:
         today = self.today()
         return await self.report(None, today, today)
 
+    async def shared(self) -> str:
+        """See SiteViews.shared."""
+        return await self._site.shared()
+
+    async def share(self, word: str) -> None:
+        """See SiteViews.share."""
+        await self._site.share(word)
+
     async def notes(self, first: int, last: int) -> dict[int, str]:
         """What an owner has noted on days of this period."""
         notes = await self._site.notes()

@@ -231,6 +231,16 @@ class SiteViews:
         (hash,) = await hashes(self._redis, [self._keys.site("people")], spares=True)
         return frozenset(name.decode(errors="replace") for name in hash)
 
+    async def shared(self) -> str:
+        """The word in the link by which somebody may see the statistics; "" without a link."""
+        (word,) = await self._redis.ask(("GET", self._keys.shared))
+        return (word or b"").decode(errors="replace")
+
+    async def share(self, word: str) -> None:
+        """Make a link with this word the only one; with "" there is none."""
+        key = self._keys.shared
+        await self._redis.change(("SET", key, word) if word else ("DEL", key))
+
     async def notes(self) -> dict[int, str]:
         """What an owner has noted on days such as 20261123."""
         (hash,) = await hashes(self._redis, [self._keys.notes], spares=True)

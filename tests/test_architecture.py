@@ -70,6 +70,7 @@ HOUSES = {
         "most_read": "rules",
         "page_list": "rules",
         "noun": "rules",
+        "titles": "rules",
         "totals": "rules",
         **dict.fromkeys(
             (

@@ -61,6 +61,7 @@ from .statistics.keeper import Keeper
 from .statistics.moments import Moments
 from .statistics.noun import Statistics
 from .statistics.reports import Reports
+from .statistics.titles import Titles
 from .statistics.totals import KnownTotals
 from .statistics.views_ever import ViewsEver
 from .stores import data_set
@@ -210,7 +211,11 @@ def _statistics_of(
     ever = ViewsEver(store.views_ever, clock, close, is_dated=reports.is_on)
     before = settings.site_pv_start, settings.site_uv_start
     known = KnownTotals(ever, reports, rules, clock, before)
-    return Statistics(reports, keeper, ever, known, process.pools.statistics, store.site.total)
+    site_url = settings.site_url if settings.titles else ""
+    titles = Titles(store.site_views, site_url, process.background.start, clock)
+    return Statistics(
+        reports, keeper, ever, known, titles, process.pools.statistics, store.site.total
+    )
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:

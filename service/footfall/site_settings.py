@@ -127,6 +127,7 @@ class SiteSettings(OutboxSettings):
     statistics: str = env("visitors", one_of("off", "views", "visitors"))
     statistics_months: int = env("25", number(1, 120))
     statistics_people: bool = env("true", flag)
+    titles: bool = env("true", flag)
     statistics_public: StatisticsPublic = env("totals", one_of(*get_args(StatisticsPublic)))
     timezone: ZoneInfo = env("UTC", time_zone)
     levels: tuple[int, ...] = env("", levels)

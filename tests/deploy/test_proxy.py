@@ -71,8 +71,9 @@ def public_paths() -> Iterator[tuple[str, bool]]:
     site = site_of(settings, store, metrics=create_metrics(settings.compat))
     app: Any = create_app(settings, site)
     doubled = {row.path for row in TABLE if any(not prefix.path for prefix in row.prefixes)}
-    # Of the demonstration page, which a site has in place of its own start page.
-    doubled.add("/static/")
+    # Of the demonstration page, which a site has in place of its own start page; and a page that a
+    # site may have, too.
+    doubled |= {"/static/", "/statistics"}
     for route in app._app.routes:
         path = re.sub(r"\{\w+(:\w+)?\}", "abc", route.path)
         # What Abacus's clients set is refused in any case.

@@ -43,7 +43,7 @@ HOSTILE = (
 @pytest.fixture
 async def site(make_site: Sites) -> Site:
     """Where the store's clock, which counts views, is the site's."""
-    site = await make_site(STATISTICS="views", SITE_URL="https://blog.example")
+    site = await make_site(STATISTICS="views", SITE_URL="https://blog.example", TITLES="off")
     site.clock.now = now_ms()
     return site
 
@@ -664,10 +664,10 @@ async def test_each_table_can_be_had_as_a_file(site: Site) -> None:
     assert pages.headers["content-type"] == "text/csv; charset=utf-8"
     assert pages.headers["content-disposition"] == 'attachment; filename="pages.csv"'
     assert pages.text.splitlines() == [
-        "path,views,people,visitors,comments,before",
-        "/b,2,2,0,0,0",
+        "path,views,people,visitors,comments,before,title",
+        "/b,2,2,0,0,0,",
         # No cell is a formula.
-        "'=1+1,1,1,0,0,0",
+        "'=1+1,1,1,0,0,0,",
     ]
     head, *_, last = files["days"].text.splitlines()
     assert (head, last) == ("day,views,people,visitors", f"{today.date()},3,3,0")

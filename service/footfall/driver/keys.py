@@ -141,6 +141,11 @@ class Keys:
         return self.site("shared")
 
     @property
+    def titles(self) -> str:
+        """The titles of pages, by path."""
+        return self.site("titles")
+
+    @property
     def notes(self) -> str:
         """What an owner has noted on days such as 20261123."""
         return self.site("notes")

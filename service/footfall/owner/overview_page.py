@@ -36,7 +36,7 @@ from .overview import (
     RankedPage,
     overview,
 )
-from .page_table import table_of
+from .page_table import table_of, titles_of
 from .pages import Asked
 from .periods import Span
 
@@ -80,14 +80,15 @@ class CommentRow(NamedTuple):
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
     facts = await overview(asked.site)
+    titles = await titles_of(asked, facts.pages)
     # In a thread, since the first page loads Babel for a tenth of a second.
-    return "overview.html", await asyncio.to_thread(_values, facts, asked)
+    return "overview.html", await asyncio.to_thread(_values, facts, titles, asked)
 
 
-def _values(facts: Overview, asked: Asked) -> dict[str, object]:
+def _values(facts: Overview, titles: Mapping[str, str], asked: Asked) -> dict[str, object]:
     return {
         **_traffic(facts, asked),
-        "table": table_of(facts.pages, asked, _week(asked), "", most=RANKED_PAGES)
+        "table": table_of(facts.pages, titles, asked, _week(asked), "", most=RANKED_PAGES)
         if facts.pages
         else None,
         "rising": _ranked(facts.rising, asked),

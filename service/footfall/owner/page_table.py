@@ -1,5 +1,6 @@
 """The pages of a period as a table of an owner's page."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..counters import VIEWS
@@ -8,6 +9,7 @@ from ..http.params import MAX_PATH
 from ..render.page_address import page_path
 from ..statistics.page_list import COLUMNS, ListedPage, PageList
 from .day_table import shown
+from .overview import readable
 from .pages import Asked
 from .periods import Span
 
@@ -20,6 +22,7 @@ class PageRow(NamedTuple):
     """A page's numbers as text; `address` is "" where a link to it would be too long."""
 
     name: str
+    title: str
     address: str
     views: str
     visitors: str
@@ -35,6 +38,12 @@ class Column(NamedTuple):
     is_chosen: bool
 
 
+async def titles_of(asked: Asked, pages: PageList | None) -> Mapping[str, str]:
+    """The titles of these pages, as far as they are known. Raises StoreUnavailable."""
+    paths = [page.path for page in pages.pages] if pages else []
+    return await readable(asked.site.statistics.titles.of(paths)) or {}
+
+
 async def known_page(counting: Counting, typed: str, site_url: str) -> str | None:
     """The page that somebody means who types, or pastes, this; None if there is none of the kind
     that was viewed. Raises StoreUnavailable, and ErrorReply for damage."""
@@ -48,11 +57,18 @@ async def known_page(counting: Counting, typed: str, site_url: str) -> str | Non
 
 
 def table_of(
-    pages: PageList, asked: Asked, span: Span, words: str, *, most: int = ROWS
+    pages: PageList,
+    titles: Mapping[str, str],
+    asked: Asked,
+    span: Span,
+    words: str,
+    *,
+    most: int = ROWS,
 ) -> dict[str, object]:
-    """The values of the template: the pages with these words in their path, some at a time."""
+    """The values of the template: the pages with these words in their path or title, some at a
+    time."""
     by = chosen_order(asked)
-    found = pages.chosen(by, words)
+    found = pages.chosen(by, words, titles)
     first = _first(asked.query.get("first", ""))
     fields = span.fields() | ({"path": words} if words else {})
 
@@ -63,7 +79,10 @@ def table_of(
     order = {"by": by} if by != "views" else {}
     return {
         "columns": [Column(name, link(by=name), name == by) for name in _columns(asked, pages)],
-        "pages": [_row(page, asked, span) for page in found[first : first + most]],
+        "pages": [
+            _row(page, titles.get(page.path, ""), asked, span)
+            for page in found[first : first + most]
+        ],
         "found": len(found),
         "is_whole": pages.is_whole,
         "newer": link(**order, first=str(max(0, first - most))) if first else "",
@@ -91,11 +110,12 @@ def _first(text: str) -> int:
     return min(int(text), MAX_FIRST) if text.isascii() and text.isdigit() and len(text) < 5 else 0
 
 
-def _row(page: ListedPage, asked: Asked, span: Span) -> PageRow:
+def _row(page: ListedPage, title: str, asked: Asked, span: Span) -> PageRow:
     words = asked.words
     address = asked.link("statistics", path=page.path, **span.fields())
     return PageRow(
         shown(page.path),
+        shown(title),
         address if len(page.path) <= MAX_PATH else "",
         words.number(page.people),
         words.number(page.visitors),

@@ -5,7 +5,7 @@ from ..statistics.api import Series, csv_of, csv_of_series
 from ..statistics.audience import told
 from ..statistics.page_list import ListedPage
 from .overview import readable
-from .page_table import chosen_order
+from .page_table import chosen_order, titles_of
 from .pages import Asked
 from .periods import NotAPeriod, Span, span_of
 
@@ -38,8 +38,10 @@ async def _content(name: str, asked: Asked, span: Span) -> bytes:
     statistics = asked.site.statistics.reports
     if name == "pages":
         pages = await statistics.pages(span.first, span.last, span.before)
-        found = pages.chosen(chosen_order(asked), asked.query.get("words", ""))
-        return csv_of([ListedPage._fields, *found])
+        titles = await titles_of(asked, pages)
+        found = pages.chosen(chosen_order(asked), asked.query.get("words", ""), titles)
+        listed = ((*page, titles.get(page.path, "")) for page in found)
+        return csv_of([(*ListedPage._fields, "title"), *listed])
     if name == "sources":
         sources = await statistics.sources(span.first, span.last)
         return csv_of([("host", "views", "at_most"), *sources])

@@ -18,7 +18,7 @@ from ..statistics.calendar import KEPT_HOURS, date_of, day_number
 from ..statistics.page_list import PageList
 from .day_table import Chart, chart_of, kept_of, period_of, rows_of, sources_of
 from .overview import History, history, readable
-from .page_table import known_page, table_of
+from .page_table import known_page, table_of, titles_of
 from .pages import Asked
 from .periods import DAYS, NotAPeriod, Span, last_days, span_of
 from .statistics_files import TABLES
@@ -40,6 +40,7 @@ class Shown(NamedTuple):
     words: str
     pages: PageList | None
     history: History | None
+    titles: Mapping[str, str]
 
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
@@ -61,13 +62,15 @@ async def _read(asked: Asked, span: Span) -> Shown:
     site, typed = asked.site, _typed(asked)
     path = await readable(known_page(site.counting, typed, asked.site_url)) if typed else None
     if path:
-        return Shown(path, "", None, await history(site, path, span))
+        titles = await readable(site.statistics.titles.of([path])) or {}
+        return Shown(path, "", None, await history(site, path, span), titles)
     words = page_path(typed, asked.site_url).lstrip("/") if typed else ""
     lists = readable(site.statistics.reports.pages(span.first, span.last, span.before))
     if words:
-        return Shown(None, words, await lists, None)
+        pages = await lists
+        return Shown(None, words, pages, None, await titles_of(asked, pages))
     whole, pages = await asyncio.gather(history(site, None, span), lists)
-    return Shown(None, "", pages, whole)
+    return Shown(None, "", pages, whole, await titles_of(asked, pages))
 
 
 def _typed(asked: Asked) -> str:
@@ -101,7 +104,10 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
         else [],
         "audience": audience_of(past, asked.words),
         "unit": span.unit,
-        "table": table_of(shown.pages, asked, span, shown.words) if shown and shown.pages else None,
+        "title": visible(shown.titles.get(path, "")) if shown and path else "",
+        "table": table_of(shown.pages, shown.titles, asked, span, shown.words)
+        if shown and shown.pages
+        else None,
         **_days_of(past, asked, span),
         **_hours_of(past, asked, span, is_page=path is not None),
     }

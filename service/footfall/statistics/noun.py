@@ -9,6 +9,7 @@ from ..limits.pool import Pool
 from ..model import Viewer
 from .keeper import Keeper
 from .reports import Reports
+from .titles import Titles
 from .totals import KnownTotals
 from .views_ever import ViewsEver
 
@@ -22,6 +23,7 @@ class Statistics:
     keeper: Keeper
     views_ever: ViewsEver
     totals: KnownTotals
+    titles: Titles
     # The turns in which answers are made, each once a minute.
     pool: Pool
     # The number of comments that a viewer may see.

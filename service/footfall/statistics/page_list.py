@@ -12,6 +12,7 @@ from .store import MOST_MONTHS, Views
 # Pages times the months that are read of each: a thousand pages of two months beside each other.
 MAX_PAGE_MONTHS = 6_000
 # In the order of columns.
+NO_TITLES: Mapping[str, str] = {}
 COLUMNS = ("path", "views", "visitors", "change", "comments")
 
 
@@ -38,11 +39,17 @@ class PageList(NamedTuple):
     pages: Sequence[ListedPage]
     is_whole: bool
 
-    def chosen(self, by: str, words: str = "") -> list[ListedPage]:
-        """Pages with these words in their path, in the order of a column: highest numbers first,
-        and paths from A to Z."""
+    def chosen(
+        self, by: str, words: str = "", titles: Mapping[str, str] = NO_TITLES
+    ) -> list[ListedPage]:
+        """Pages with these words in their path or title, in the order of a column: highest numbers
+        first, and paths from A to Z."""
         sought = words.casefold()
-        found = sorted(page for page in self.pages if sought in page.path.casefold())
+        found = sorted(
+            page
+            for page in self.pages
+            if sought in page.path.casefold() or sought in titles.get(page.path, "").casefold()
+        )
         if by == "path":
             return found
         return sorted(found, key=_SCORES[by], reverse=True)

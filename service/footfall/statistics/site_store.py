@@ -31,6 +31,7 @@ MAX_READ = 64
 MAX_LISTED = 1_000
 # Days with a note of its owner.
 MAX_NOTES = 1_000
+MAX_TITLES = 10_000
 # In lists, how many views a page may have that is not there; no page has this path.
 UNLISTED = ""
 
@@ -240,6 +241,27 @@ class SiteViews:
         """Make a link with this word the only one; with "" there is none."""
         key = self._keys.shared
         await self._redis.change(("SET", key, word) if word else ("DEL", key))
+
+    async def titles(self, paths: Sequence[str]) -> dict[str, tuple[int, str]]:
+        """By path, when each page's title was read, in days since 1970; and the title, "" for
+        none."""
+        if not paths:
+            return {}
+        (stored,) = await self._redis.ask(("HMGET", self._keys.titles, *paths))
+        found = dict[str, tuple[int, str]]()
+        for path, value in zip(paths, stored, strict=True):
+            day, _, title = (value or b"").partition(b" ")
+            if is_number(day):
+                found[path] = int(day), title.decode(errors="replace")
+        return found
+
+    async def note_title(self, path: str, day: int, title: str) -> None:
+        """With MAX_TITLES of them, all are forgotten, and read again."""
+        key = self._keys.titles
+        (number,) = await self._redis.ask_masters(("HLEN", key))
+        if number >= MAX_TITLES:
+            await self._redis.change(("DEL", key))
+        await self._redis.change(("HSET", key, path, f"{day} {title}"))
 
     async def notes(self) -> dict[int, str]:
         """What an owner has noted on days such as 20261123."""

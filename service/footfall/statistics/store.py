@@ -258,6 +258,7 @@ class Views:
             commands.append(("DEL", *self._every_key(path)))
             commands += (("ZREM", key, path) for key in self._every_list(path))
         if commands:
+            commands.append(("HDEL", self._keys.titles, *paths))
             await self._redis.change(*commands)
             self._forget()
 

@@ -150,13 +150,27 @@ def test_an_owner_reads_the_morning_and_the_queue_is_one_tap_away(
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     expect(page.get_by_role("img", name="4 views,")).to_be_visible()
     comment = page.get_by_role("listitem").filter(has_text="can be answered")
-    href = comment.get_by_role("link", name="Reply").get_attribute("href") or ""
+    href = comment.get_by_role("link", name="/read").get_attribute("href") or ""
     assert href.startswith("http://127.0.0.1:")
     assert "/read#" in href
     page.get_by_role("link", name="0 pending comments").tap()
     expect(page.get_by_role("heading", name="Comments")).to_be_visible()
     page.get_by_role("link", name="Overview").tap()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+
+def test_a_reply_is_written_where_the_overview_leads(owner: Owner, phone: Visitor) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui/")
+    comment = page.get_by_role("listitem").filter(has_text="can be answered")
+    comment.get_by_role("link", name="Reply").tap()
+    form = page.get_by_role("article").filter(has_text="can be answered").get_by_role("textbox")
+    expect(form).to_be_focused()
+    form.fill("This is the answer")
+    page.get_by_role("button", name="Reply", exact=True).last.tap()
+    expect(page.locator("#notice")).to_contain_text("Reply")
+    phone.open(f"{owner.url}/ui/")
+    expect(page.get_by_role("listitem").filter(has_text="This is the answer")).to_be_visible()
 
 
 def test_the_table_behind_the_bars_is_opened_by_keyboard(owner: Owner, phone: Visitor) -> None:

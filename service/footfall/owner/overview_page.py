@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import orjson
 
+from ..counters import DEMO_PAGE
 from ..http.page_words import PageWords
 from ..markup import shortened, visible
 from ..model import PUBLIC
@@ -69,13 +70,15 @@ class BotRow(NamedTuple):
 
 
 class CommentRow(NamedTuple):
-    """The start of a comment; `address` leads to its reply form, "" without SITE_URL."""
+    """The start of a comment; `address` leads to it on its page, "" without SITE_URL, and `reply`
+    to the form for a reply in the queue."""
 
     nick: str
     time: str
     excerpt: str
     page: str
     address: str
+    reply: str
 
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
@@ -195,13 +198,14 @@ def _comment(comment: Mapping[str, str], asked: Asked) -> CommentRow:
     text = " ".join(comment["orig"][: 4 * MAX_EXCERPT_CHARACTERS].split())
     if len(text) > MAX_EXCERPT_CHARACTERS:
         text = text[: MAX_EXCERPT_CHARACTERS - 1] + "…"
-    home = asked.site_url
+    home, id, is_demo = asked.site_url, comment["objectId"], comment["url"] == DEMO_PAGE
     return CommentRow(
         visible(shortened(comment["nick"] or words.say("anonymous"), 100)),
         words.time(int(comment["time"])),
         visible(text),
-        shown(comment["url"]),
-        f"{page_address(comment['url'], home)}#{comment['objectId']}" if home else "",
+        words.say("fromDemo") if is_demo else shown(comment["url"]),
+        f"{page_address(comment['url'], home)}#{id}" if home and not is_demo else "",
+        asked.link("queue", status="approved", reply=id),
     )
 
 

@@ -6,6 +6,9 @@ import { contentOf, linkTo, spaced } from './comment_view.js';
 import { make, button } from './dom.js';
 import { number, say } from './words.js';
 
+// The demonstration page (counters.py).
+const DEMO = '/.footfall-demo';
+
 /** `acts`: the viewer, and callbacks for decisions, selections and edits. */
 export function card(comment, acts) {
   const id = comment.objectId;
@@ -41,7 +44,8 @@ export function origin(comment) {
   const mail = banned(comment.mail);
   const unproven = mail && !comment.user_id && make('span', {}, mail, ` (${say('unproven')})`);
   const facts = [unproven || mail, banned(comment.ip), comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
-  return make('p', { class: 'origin quiet' }, page, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
+  const demo = comment.url === DEMO && make('span', {}, say('fromDemo'));
+  return make('p', { class: 'origin quiet' }, demo || page, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
 }
 
 /** The page's address below SITE_URL, as in render/page_address.py; '' for none. */

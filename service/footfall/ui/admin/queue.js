@@ -51,12 +51,22 @@ export async function open(main, person) {
   bin = new BinList(part.bin, showBin);
   document.addEventListener('keydown', pressed);
   await load();
+  answer(new URLSearchParams(location.search).get('reply'));
   if (!isModerator) return;
   await lookAtActions(load);
   setInterval(() => { if (!document.hidden) lookAtActions(load); }, NEWS_MS);
 }
 
 const row = (comment) => card(comment, { account, isModerator, isChosen: chosen.has(comment.objectId), decide, choose, save, reply });
+
+/** Open the form to reply to this comment, which a link of the overview names. */
+function answer(id) {
+  const found = id && part.list.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  if (!found) return;
+  found.classList.add('is-open');
+  found.scrollIntoView();
+  found.querySelector('[aria-keyshortcuts=r]')?.click();
+}
 
 function look(changes) {
   Object.assign(wanted, changes);

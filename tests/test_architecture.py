@@ -67,6 +67,7 @@ HOUSES = {
         "pages_api": "api",
         "keeper": "rules",
         "reports": "rules",
+        "live_views": "rules",
         "most_read": "rules",
         "page_list": "rules",
         "noun": "rules",

@@ -58,6 +58,7 @@ from .site import Data, Site
 from .site_settings import SiteSettings
 from .statistics.calendar import Calendar, datable
 from .statistics.keeper import Keeper
+from .statistics.live_views import LiveViews
 from .statistics.moments import Moments
 from .statistics.noun import Statistics
 from .statistics.reports import Reports
@@ -213,8 +214,9 @@ def _statistics_of(
     known = KnownTotals(ever, reports, rules, clock, before)
     site_url = settings.site_url if settings.titles else ""
     titles = Titles(store.site_views, site_url, process.background.start, clock)
+    live = LiveViews(*views, reports.most_read, clock)
     return Statistics(
-        reports, keeper, ever, known, titles, process.pools.statistics, store.site.total
+        reports, keeper, ever, known, titles, live, process.pools.statistics, store.site.total
     )
 
 

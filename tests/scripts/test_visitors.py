@@ -33,6 +33,7 @@ from footfall.statistics.agents import CLASSES
 from footfall.statistics.audience import Audience, told
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.keeper import Keeper
+from footfall.statistics.live_views import LIVE_MINUTES, LivePage, LiveViews
 from footfall.statistics.moments import Moments
 from footfall.statistics.page_list import ListedPage
 from footfall.statistics.reports import Day, Reports
@@ -1025,3 +1026,41 @@ async def test_classes_of_visitors_and_notes_are_in_a_backup(
     assert await restored(telling, file, replaces=True) is not None
     assert await statistics.audience(TODAY, TODAY) == before
     assert await statistics.notes(TODAY, TODAY) == {TODAY: "the new theme \U0001f463"}
+
+
+async def test_what_is_viewed_now_is_what_counts_have_grown_by(
+    telling: Store, statistics: Reports, clock: Clock
+) -> None:
+    def service() -> LiveViews:
+        return LiveViews(telling.views, telling.site_views, statistics.most_read, clock)
+
+    live, other = service(), service()
+    await view(telling, "/a", [person(1), BOT])
+    await view(telling, "/old", [person(1)])
+    await live.keep_up()
+    assert await live.pages() == []
+    await view(telling, "/a", [person(1), person(2), BOT])
+    # It is not known how much of it is older than a minute.
+    await view(telling, "/b", [person(1)])
+    assert await other.pages() == [LivePage("/a", 3)]
+    for _ in range(4):
+        clock.now += 60_000
+        await asyncio.gather(live.keep_up(), other.keep_up())
+    await view(telling, "/b", [person(2)])
+    assert await live.pages() == [LivePage("/a", 3), LivePage("/b", 1)]
+    clock.now += 2 * 60_000
+    assert await live.pages() == [LivePage("/b", 1)]
+    clock.now += 60_000
+    await live.keep_up()
+    (minutes,) = await telling.redis.ask(("HLEN", telling.keys.live))
+    assert minutes <= LIVE_MINUTES + 1
+
+
+async def test_damaged_counts_of_a_minute_are_left_out(
+    telling: Store, statistics: Reports, clock: Clock
+) -> None:
+    live = LiveViews(telling.views, telling.site_views, statistics.most_read, clock)
+    minute = clock.now // 60_000
+    damaged = (minute, "{", minute - 1, "[1]", minute - 2, '{"/a": "x"}', "x", "{}")
+    await telling.redis.change(("HSET", telling.keys.live, *damaged))
+    assert await live.pages() == []

@@ -146,6 +146,11 @@ class Keys:
         return self.site("titles")
 
     @property
+    def live(self) -> str:
+        """Counts of pages in the last minutes."""
+        return self.site("live")
+
+    @property
     def notes(self) -> str:
         """What an owner has noted on days such as 20261123."""
         return self.site("notes")

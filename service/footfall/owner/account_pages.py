@@ -156,7 +156,7 @@ def without_token(query: bytes) -> bytes:
 
 def _modules() -> Iterator[Path]:
     """The scripts that the admin page's own script may load."""
-    alone = ("api.js", "bars.js", "confirm.js", "first_view.js", "forgot.js", "login.js")
+    alone = ("api.js", "bars.js", "confirm.js", "first_view.js", "forgot.js", "live.js", "login.js")
     yield UI / "comment_view.js"
     yield from (path for path in PAGES.glob("*.js") if path.name not in alone)
 

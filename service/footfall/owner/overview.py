@@ -20,6 +20,7 @@ from ..notifications.store.outbox import Undelivered
 from ..owner import counter_search
 from ..site import Site
 from ..statistics.calendar import date_of
+from ..statistics.live_views import LivePage
 from ..statistics.most_read import TopPage
 from ..statistics.page_list import PageList
 from ..statistics.reports import Report, Reports
@@ -67,13 +68,15 @@ class FailedNotifications(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A part is None if its keys are damaged; so are the first four without statistics."""
+    """A part is None if its keys are damaged; so are the first five without statistics."""
 
     # Of twice PERIOD_DAYS.
     report: Report | None
     # Of RANKED_DAYS.
     pages: PageList | None
     rising: Sequence[RankedPage] | None
+    # Viewed in the last minutes.
+    live: Sequence[LivePage] | None
     # Referring hosts -> views of RANKED_DAYS.
     sources: Sequence[Source] | None
     held: Held | None
@@ -109,6 +112,7 @@ async def overview(site: Site) -> Overview:
             readable(statistics.report(None, first, last) if is_kept else _none()),
             readable(_pages(statistics, last) if is_kept else _none()),
             readable(_ranked(statistics, "rising", RISING_DAYS) if is_kept else _none()),
+            readable(site.statistics.live.pages() if is_kept else _none()),
             readable(_sources(statistics, RANKED_DAYS, last) if is_kept else _none()),
         ),
         asyncio.gather(

@@ -43,7 +43,7 @@ from .periods import Span
 
 PERIODS = (1, RANKED_DAYS, PERIOD_DAYS)
 MAX_EXCERPT_CHARACTERS = 200
-SHOWN_SOURCES = 5
+SHOWN_SOURCES = SHOWN_LIVE = 5
 MAX_REASON_CHARACTERS = 300
 
 
@@ -95,6 +95,7 @@ def _values(facts: Overview, titles: Mapping[str, str], asked: Asked) -> dict[st
         if facts.pages
         else None,
         "rising": _ranked(facts.rising, asked),
+        "live": _live(facts, titles, asked),
         "ranked_days": RANKED_DAYS,
         "sources": _sources(facts, asked),
         "snippet": _snippet(facts, asked),
@@ -104,6 +105,25 @@ def _values(facts: Overview, titles: Mapping[str, str], asked: Asked) -> dict[st
         "failed": _failed(facts, asked.words),
         "warnings": asked.site.warnings,
     }
+
+
+def _live(
+    facts: Overview, titles: Mapping[str, str], asked: Asked
+) -> tuple[int, list[tuple[str, str, str, int]]] | None:
+    """All views of the last minutes; and the pages with most of them by name, title, address and
+    views."""
+    if facts.live is None:
+        return None
+    rows = [
+        (
+            shown(page.path),
+            shown(titles.get(page.path, "")),
+            asked.link_to_page(page.path),
+            page.views,
+        )
+        for page in facts.live[:SHOWN_LIVE]
+    ]
+    return sum(page.views for page in facts.live), rows
 
 
 def _sources(facts: Overview, asked: Asked) -> list[SourceRow]:

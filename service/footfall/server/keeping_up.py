@@ -39,6 +39,8 @@ async def keep_up(site: Site) -> None:
             await site.comments.deletions.sweep_due(site.process.clock())
             await site.statistics.keeper.keep_hours()
             await site.statistics.views_ever.keep_up()
+            if site.statistics.reports.is_on:
+                await site.statistics.live.keep_up()
             await carry_on(site.comments)
             await sweep.step()
         except (StoreUnavailable, ErrorReply):

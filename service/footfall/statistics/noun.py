@@ -8,6 +8,7 @@ from ..limits.answer_cache import AnswerCache
 from ..limits.pool import Pool
 from ..model import Viewer
 from .keeper import Keeper
+from .live_views import LiveViews
 from .reports import Reports
 from .titles import Titles
 from .totals import KnownTotals
@@ -24,6 +25,7 @@ class Statistics:
     views_ever: ViewsEver
     totals: KnownTotals
     titles: Titles
+    live: LiveViews
     # The turns in which answers are made, each once a minute.
     pool: Pool
     # The number of comments that a viewer may see.

@@ -7,14 +7,18 @@ hours and days, the sum is stored, and the shares are removed.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import inf, isfinite
 from typing import NamedTuple
+
+import orjson
 
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..ids import split
+from .calendar import MINUTE_MS
 from .ever_store import EverStore
 from .numbered import by_name, by_number, hashes, is_number
 from .page_views import by_class
@@ -262,6 +266,26 @@ class SiteViews:
         if number >= MAX_TITLES:
             await self._redis.change(("DEL", key))
         await self._redis.change(("HSET", key, path, f"{day} {title}"))
+
+    async def keep_counts(self, minute: int, counts: Mapping[str, int], minutes: int) -> None:
+        """Store the counts of pages in this minute, for so many minutes."""
+        key, old = self._keys.live, [minute - ago for ago in range(minutes + 1, 2 * minutes + 2)]
+        await self._redis.change(
+            ("HSET", key, minute, orjson.dumps(counts)),
+            ("HDEL", key, *old),
+            ("PEXPIRE", key, (minutes + 1) * MINUTE_MS),
+        )
+
+    async def kept_counts(self) -> dict[int, dict[str, int]]:
+        """By minute, the counts of pages; damaged ones are left out."""
+        (hash,) = await hashes(self._redis, [self._keys.live], spares=True)
+        found = dict[int, dict[str, int]]()
+        for minute, text in hash.items():
+            with suppress(ValueError):
+                counts = orjson.loads(text)
+                if is_number(minute) and isinstance(counts, dict):
+                    found[int(minute)] = {p: n for p, n in counts.items() if type(n) is int}
+        return found
 
     async def notes(self) -> dict[int, str]:
         """What an owner has noted on days such as 20261123."""

@@ -586,6 +586,7 @@ def _outbox() -> Cases:
             "error": "",
             "follow": [],
         },
+        "outbox/weekly": lambda n: {"weekly": f"weekly:{n}", "week": 20261123, "tasks": [task]},
         "outbox/mark_unnotified": lambda n: {"id": f"{n:016d}"},
         "outbox/gather": lambda n: {
             "id": f"{n:032d}",

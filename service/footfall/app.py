@@ -5,6 +5,7 @@ Only cli/, server/ and tests import this module; others get what they need as ar
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from datetime import tzinfo
 from functools import cache, partial
 from urllib.parse import urlsplit
 
@@ -41,13 +42,17 @@ from .notifications.rules.channels import channels_of, smtp_of, spam_checkers_of
 from .notifications.rules.decisions import Decisions
 from .notifications.rules.delivery import Delivery
 from .notifications.rules.recipients import Recipients
+from .notifications.rules.weekly import WeeklyMail
 from .notifications.store.digest import Digest
 from .notifications.store.outbox import Outbox
+from .notify.mail_words import Words
+from .notify.weekly_letter import Week
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
 from .outside.targets import Targets
+from .owner.weekly import week_of
 from .pages import PageNames
 from .permissions import AccountRules
 from .process.process import Process
@@ -162,6 +167,8 @@ def _accounts_of(
 
 
 def _notifications_of(settings: SiteSettings, comments: Comments, store: Store) -> Notifications:
+    if settings.weekly_mail and not (settings.has_mail and settings.statistics != "off"):
+        raise BadSettings("WEEKLY_MAIL: needs SMTP_HOST or SMTP_SERVICE, and statistics")
     recipients = Recipients(
         store.unsubscribed,
         store.buckets,
@@ -267,13 +274,37 @@ def providers_of(settings: SiteSettings) -> Providers:
 
 def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
     """The background worker, with a channel for each in the settings. Raises BadSettings."""
+    notifications = site.notifications
+    zone, url = site.statistics.reports.calendar.zone, settings.server_url
+    weekly = _weekly_of(
+        settings, notifications.outbox, zone, lambda monday: week_of(site, monday, url)
+    )
     return _delivery_of(
-        settings, site.comments, site.notifications.outbox, site.notifications.recipients
+        settings, site.comments, notifications.outbox, notifications.recipients, weekly
+    )
+
+
+def _weekly_of(
+    settings: SiteSettings, outbox: Outbox, zone: tzinfo, week_of: Callable[[int], Awaitable[Week]]
+) -> WeeklyMail | None:
+    """Raises BadSettings."""
+    if not settings.weekly_mail:
+        return None
+    try:
+        smtp = smtp_of(settings, settings.title, settings.server_url)
+    except ValueError as error:
+        raise BadSettings(str(error)) from None
+    return WeeklyMail(
+        outbox, smtp, Words(settings.mail_language), settings.weekly_mail, zone, week_of
     )
 
 
 def _delivery_of(
-    settings: SiteSettings, comments: Comments, outbox: Outbox, recipients: Recipients
+    settings: SiteSettings,
+    comments: Comments,
+    outbox: Outbox,
+    recipients: Recipients,
+    weekly: WeeklyMail | None = None,
 ) -> Delivery:
     try:
         channels = channels_of(
@@ -288,7 +319,7 @@ def _delivery_of(
     except ValueError as error:
         raise BadSettings(str(error)) from None
     urls = {"title": settings.title, "site_url": settings.site_url}
-    return Delivery(comments, outbox, recipients, channels, spam_checkers, **urls)
+    return Delivery(comments, outbox, recipients, channels, spam_checkers, weekly, **urls)
 
 
 def _account_mails_of(settings: SiteSettings, store: Store, process: Process) -> AccountMails:

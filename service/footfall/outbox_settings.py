@@ -71,6 +71,7 @@ class OutboxSettings(FromEnvironment):
     sender_name: str = env("", line)
     sender_email: str = env("", mail_address)
     author_email: tuple[str, ...] = env("", mail_addresses)
+    weekly_mail: tuple[str, ...] = env("", mail_addresses)
     notify: Mapping[Kind, Way] = env("pending=now,approved=now", _ways)
     disable_author_notify: bool = env("false", flag)
     mail_rate: int = env("20", number(0, 1000))

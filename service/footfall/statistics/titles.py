@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from ..driver.replies import ErrorReply
 from ..errors import ProviderUnavailable, StoreUnavailable
-from ..outside.page_title import title_of
 from ..render.page_address import page_address
 from .calendar import DAY_MS
 from .site_store import SiteViews
@@ -53,6 +52,9 @@ class Titles:
         return {path: title for path, (_, title) in stored.items() if title}
 
     async def _read(self, path: str, today: int) -> None:
+        # Loaded with the first title, as the client for other servers is.
+        from ..outside.page_title import title_of
+
         try:
             async with self._turns:
                 title = await title_of(page_address(path, self._site_url))

@@ -36,9 +36,10 @@ from ...plurals import number_of
 from ...render.versions import version
 from ...tasks import Task
 from ..store.digest import DIGEST
-from ..store.outbox import Outbox, OutboxEntry
+from ..store.outbox import WEEKLY, Outbox, OutboxEntry
 from .digests import undecided
 from .recipients import Recipients
+from .weekly import WeeklyMail
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ class Delivery:
         recipients: Recipients,
         channels: Sequence[Channel],
         spam_checkers: Sequence[SpamChecker] = (),
+        weekly: WeeklyMail | None = None,
         *,
         title: str = "",
         site_url: str = "",
@@ -85,6 +87,7 @@ class Delivery:
         self._digest = recipients.digest
         self.channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}
         self.spam_checkers = spam_checkers
+        self._weekly = weekly
         self.site_url = site_url
         self._running: dict[asyncio.Task[None], OutboxEntry] = {}
         self._is_stopping = False
@@ -107,6 +110,8 @@ class Delivery:
         await self._outbox.wake(now_ms)
         if OWNER_MAIL in self.channels:
             await self._digest.start(now_ms)
+        if self._weekly:
+            await self._weekly.start(now_ms)
         if self._room():
             self._start(await self._outbox.take_over(self._room()))
 
@@ -176,6 +181,11 @@ class Delivery:
         """What follows from a task that is carried out. Raises NotDelivered, StoreUnavailable."""
         if task.kind == DIGEST:
             await self._tell_digest(task)
+            return ()
+        if task.kind == WEEKLY:
+            # A setting that was changed meanwhile has fewer recipients, or none.
+            if self._weekly and await self._weekly.send(task):
+                self._delivered(task)
             return ()
         is_known = task.kind in ("event", spam_check.KIND, *self.channels)
         comment = await self._found(task) if is_known else None

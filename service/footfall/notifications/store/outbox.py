@@ -66,6 +66,11 @@ class Depth(NamedTuple):
         return max(0, now_ms - self.since_ms) if self.since_ms else 0
 
 
+# The kind of a task for an email about a week. Its `id` is the recipient's place in the setting,
+# and its `version` the week's Monday, such as 20261123.
+WEEKLY = "mail-weekly"
+
+
 class Outbox:
     """`is_on`: there is a channel; otherwise nothing is ever written."""
 
@@ -84,6 +89,14 @@ class Outbox:
         self._wake = scripts["outbox/wake"]
         self._again = scripts["outbox/again"]
         self._mark_unnotified = scripts["outbox/mark_unnotified"]
+        self._weekly = scripts["outbox/weekly"], keys.site("weekly")
+
+    async def start_weekly(self, monday: int, recipients: int) -> None:
+        """Put the emails about this week into the outbox, unless some service has done so. Raises
+        StoreUnavailable."""
+        script, weekly = self._weekly
+        tasks = [Task(WEEKLY, str(n), "", "", "", monday).dump() for n in range(recipients)]
+        await script(outbox=self._stream, weekly=weekly, week=monday, tasks=tasks)
 
     async def mark_unnotified(self, id: str) -> bool:
         """Note that readers were not notified of a comment's approval, which was withdrawn, so that

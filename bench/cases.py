@@ -156,7 +156,7 @@ def _views() -> Cases:
             "field": "v20261123",
             "day_ms": 60_000,
             "kinds": " ".join(KINDS),
-            "visitors": [1, n, "Chrome", "Windows", "desktop", "DE", "de"],
+            "visitors": [1, n, "Chrome\nWindows\ndesktop\nDE\nde\n"],
         },
         "views/keep, 24 hours": lambda n: {
             "sums": f"hours:{n}",

@@ -6,6 +6,7 @@ twenty of them by as many people, and the site a thousand in each hour.
 """
 
 from calendar import monthrange
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import count
@@ -14,7 +15,9 @@ from typing import Any
 
 from footfall.driver.keys import GROUPS
 from footfall.statistics.agents import CLASSES
-from footfall.statistics.calendar import day_number
+from footfall.statistics.audience import BROWSERS, SYSTEMS
+from footfall.statistics.calendar import DAY_MS, day_number
+from footfall.statistics.visits import SHARES
 
 from .. import machine
 from ..machine import Cores
@@ -139,7 +142,30 @@ async def of_the_site(past: Past, many: int) -> AsyncIterator[Row]:
         groups = past.bytes_of(today(group, number) for group in range(GROUPS))
         yield both(f"{what} of a day, in {GROUPS} groups", groups)
         yield both(f"{what} of a day, of the site", past.bytes_of([kept(number)]))
+    shared, summed = await of_audience(past, day_number(day))
+    what = "classes of visitors of a day"
+    yield {"what": f"{what}, in {SHARES} groups", "views": None, "visitors": shared}
+    yield {"what": f"{what}, of the site", "views": None, "visitors": summed}
     yield both("list of most read pages ever", past.bytes_of([past.keys.most_read(0)]))
+
+
+async def of_audience(past: Past, day: int) -> tuple[int, int]:
+    """Every class that a large site has, in each share, and together: all browsers and systems, and
+    readers of many countries."""
+    codes = [a + b for a in "abcdefghij" for b in "acegik"]
+    names = {
+        "browser": BROWSERS.values(),
+        "system": SYSTEMS.values(),
+        "size": ("phone", "tablet", "desktop"),
+        "country": map(str.upper, codes),
+        "language": codes,
+    }
+    classes = Counter({f"{kind} {name}": 1_000 for kind in names for name in names[kind]})
+    shares = [past.keys.audience_in(n * (GROUPS // SHARES), day) for n in range(SHARES)]
+    words = [word for item in classes.items() for word in item]
+    await past.store.redis.change(*(("HSET", share, *words) for share in shares))
+    await past.store.site_views.keep_audience(day, classes, DAY_MS)
+    return past.bytes_of(shares), past.bytes_of([past.keys.audience(day)])
 
 
 def both(what: str, found: int) -> Row:

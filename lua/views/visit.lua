@@ -6,7 +6,7 @@
 --         day_ms        int   ms to keep visitors' numbers
 --         kinds         text  of classes, between spaces; "" if visitors are not classed
 --         visitors...   text  of each share in turn how many there are, their numbers of the day, and of each visitor in
---                             turn a name of each kind
+--                             turn a name of each kind, on lines
 -- RETURNS done                0
 -- INCLUDE sketch note_visitors
 -- FLAGS   no-promise
@@ -28,17 +28,24 @@ end
 
 -- The classes of those that are not in the set. In a sketch nobody is known, so there later visitors have no class.
 local function classes_of(index, numbers, first)
-  local known, seen, classes = redis.pcall('SMISMEMBER', index, unpack(numbers)), {}, {}
+  local known, seen, alike, classes = redis.pcall('SMISMEMBER', index, unpack(numbers)), {}, {}, {}
   if known.err then
     return classes
   end
   for i = 1, #numbers do
     if known[i] == 0 and not seen[numbers[i]] then
       seen[numbers[i]] = true
-      for k = 1, #each_kind do
-        local class = each_kind[k] .. ' ' .. visitors[first + (i - 1) * #each_kind + k]
-        classes[class] = (classes[class] or 0) + 1
-      end
+      local names = visitors[first + i]
+      alike[names] = (alike[names] or 0) + 1
+    end
+  end
+  -- Many have the same names.
+  for names, number in pairs(alike) do
+    local k = 0
+    for name in string.gmatch(names, '(.-)\n') do
+      k = k + 1
+      local class = (each_kind[k] or '') .. ' ' .. name
+      classes[class] = (classes[class] or 0) + number
     end
   end
   return classes
@@ -49,7 +56,7 @@ for i = 1, #shares, KEYS_EACH do
   local numbers = {unpack(visitors, last + 2, last + 1 + number)}
   last = last + 1 + number
   local classes = #each_kind > 0 and classes_of(shares[i + 1], numbers, last) or {}
-  last = last + number * #each_kind
+  last = last + (#each_kind > 0 and number or 0)
   note_visitors(shares[i + 1], shares[i], field, MOST_VISITORS, numbers)
   for class, more in pairs(classes) do
     if redis.pcall('HINCRBY', shares[i + 2], class, more) == more then

@@ -99,13 +99,11 @@ class Audience:
         self._country_of = country_of
 
     def packed(self, visit: Visit) -> bytes:
-        """The name of each of KINDS, as the script's arguments."""
-        names = (
-            *_of_agent(visit.agent),
-            self._country_of(visit.address),
-            language_of(visit.language),
+        """The name of each of KINDS on a line of its own, as the script's argument."""
+        country, language = self._country_of(visit.address), language_of(visit.language)
+        return pack_word(
+            "".join(f"{name}\n" for name in (*_of_agent(visit.agent), country, language))
         )
-        return b"".join(map(pack_word, names))
 
 
 def by_kind(fields: Iterable[tuple[str, int]]) -> dict[str, Counter[str]]:

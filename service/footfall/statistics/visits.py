@@ -162,7 +162,7 @@ class Visits:
                 arguments += pack_word(len(some)), *(visitor.packed for visitor in some)
                 arguments += map(self._classes, some)
             try:
-                words = 1 + len(KINDS) if self._audience else 1
+                words = 2 if self._audience else 1
                 more = words * sum(len(some) for _, some in call)
                 await self._visit.packed(len(call), arguments, more=more)
             except (StoreUnavailable, ErrorReply):

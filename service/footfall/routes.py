@@ -54,6 +54,7 @@ TABLE = (
     *invitations.operation,
     *statistics.operation,
     *pages_api.operation,
+    *pages_api.of_ui,
     *owner_queue.operation,
     *owner_groups.operation,
     *owner_bulk.operation,

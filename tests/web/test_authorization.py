@@ -300,6 +300,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("queue_read", ""): admin_page("GET", "queue"),
     ("queue_read", "`owner=mine`"): admin_page("GET", "queue?owner=mine"),
     ("queue_news", ""): admin_page("GET", "queue/new"),
+    ("statistics_titles", ""): admin_page("GET", "pages/titles?path=/a"),
     ("queue_groups", ""): admin_page("GET", "queue/groups"),
     ("queue_actions", ""): admin_page("GET", "queue/actions"),
     ("bin_read", ""): admin_page("GET", "queue/bin"),

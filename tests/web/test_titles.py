@@ -173,3 +173,20 @@ async def test_titles_are_bounded(
     (number,) = await site.store.redis.ask(("HLEN", site.store.keys.titles))
     # Two are read at once.
     assert number <= 2 + AT_ONCE
+
+
+async def test_the_queue_asks_for_the_titles_of_its_pages(make_site: Sites, blog: Blog) -> None:
+    blog.publish("/a", b"<title>A</title>")
+    site = await on(make_site, blog)
+    await site.count("/b,c")
+    headers = {**OWNER, "x-footfall-page": "1"}
+
+    async def asked(query: str) -> list[str]:
+        answer = await site.http.get(f"/ui/api/pages/titles{query}", headers=headers)
+        await site.store.background.finished()
+        data: list[str] = answer.json()["data"]
+        return data
+
+    assert await asked("?path=/a&path=/b,c") == ["", ""]
+    assert await asked("?path=/a&path=/b,c") == ["A", ""]
+    assert await asked("") == []

@@ -49,7 +49,7 @@ NOUNS = {
     "statistics": "Views by day and hour",
     "queue": "The moderation queue",
     "counters": "Counters, for administrators",
-    "pages": "Moving and closing pages",
+    "pages": "Titles of pages, and moving and closing them",
     "invitation": "Invitations",
     "log": "What moderators did",
     "outbox": "Notifications",

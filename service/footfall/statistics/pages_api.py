@@ -9,11 +9,11 @@ from ..limits.clients import pool_client_of
 from ..model import Caller
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
-from ..table.fields import Choice, Fields, FieldValues, Integer, Text
+from ..table.fields import Choice, Fields, FieldValues, Integer, Paths, Text, copied
 from ..table.prefixes import API, UI
 from ..table.rows import Declared
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
-from ..table.who import ADMINISTRATOR
+from ..table.who import ADMINISTRATOR, MODERATOR
 from .api import CSV_ANSWER, DAY_FIELDS, csv_of, period_of
 from .calendar import date_of
 from .most_read import MAX_CANDIDATES
@@ -93,6 +93,23 @@ async def as_table(statistics: Statistics, parsed: PagesAsked, caller: Caller) -
     """All of them, for spreadsheets."""
     _, found = await _found(statistics, parsed, caller)
     return tagged_by_body(csv_of([ListedPage._fields, *found]))
+
+
+# For the queue of the admin UI.
+of_ui = Declared[Statistics]("statistics", UI)
+
+TITLES = copied(
+    lambda paths: tuple(paths or ()),
+    (Paths("path", "The pages, by one parameter each"),),
+    source="query",
+)
+
+
+@of_ui("statistics_titles", "GET", "/pages/titles", TITLES, MODERATOR, AnswerSchema(list_of(TEXT)))
+async def titles(statistics: Statistics, paths: Sequence[str], caller: Caller) -> list[str]:
+    """The title of each page, "" for one that is not known yet."""
+    known = await statistics.titles.of(paths)
+    return [known.get(path, "") for path in paths]
 
 
 async def _found(

@@ -45,7 +45,8 @@ export function origin(comment) {
   const unproven = mail && !comment.user_id && make('span', {}, mail, ` (${say('unproven')})`);
   const facts = [unproven || mail, banned(comment.ip), comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
   const demo = comment.url === DEMO && make('span', {}, say('fromDemo'));
-  return make('p', { class: 'origin quiet' }, demo || page, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
+  const title = !demo && make('span', { 'data-page': comment.url });
+  return make('p', { class: 'origin quiet' }, demo || page, title, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
 }
 
 /** The page's address below SITE_URL, as in render/page_address.py; '' for none. */

@@ -15,6 +15,7 @@ import { isOurs, press } from './queue_keys.js';
 import { CommentList } from './queue_list.js';
 import { build } from './queue_parts.js';
 import { ask, newName, query } from './server.js';
+import { showTitles } from './titles.js';
 import { number, say } from './words.js';
 
 const MAX_CHOSEN = 200;
@@ -128,6 +129,7 @@ function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, sh
   known = { hasMore, total, isSpam: status === 'spam' && spam > 0 && !keyword && !owner };
   for (const id of chosen) if (!list.rows.has(id)) chosen.delete(id);
   showChosen();
+  if (isModerator) showTitles(part.list);
   part.all.disabled = !shown && !groups.rows.length;
   part.empty.hidden = shown > 0 || hasMore || groups.rows.length > 0;
   part.empty.replaceChildren(...(keyword

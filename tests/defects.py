@@ -159,7 +159,7 @@ DEFECTS = (
     Defect(
         "the page about the API shows nothing, as a tag is not named",
         "service/footfall/owner/description.py",
-        '    "pages": "Moving and closing pages",\n',
+        '    "pages": "Titles of pages, and moving and closing them",\n',
         "",
         "tests/web/test_description.py::every_operation_has_a_tag_that_the_description_names",
     ),

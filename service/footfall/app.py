@@ -223,7 +223,15 @@ def _statistics_of(
     titles = Titles(store.site_views, site_url, process.background.start, clock)
     live = LiveViews(*views, reports.most_read, clock)
     return Statistics(
-        reports, keeper, ever, known, titles, live, process.pools.statistics, store.site.total
+        reports,
+        store.site_views,
+        keeper,
+        ever,
+        known,
+        titles,
+        live,
+        process.pools.statistics,
+        store.site.total,
     )
 
 

@@ -1020,7 +1020,7 @@ async def test_classes_of_visitors_and_notes_are_in_a_backup(
     # A day is restored into a share while it is not over.
     monkeypatch.setattr(view_lines, "days_of_groups", lambda: [TODAY + 1, TODAY, TODAY - 1])
     await view(await classing_of(telling), "/a", [seen(n, PHONE, b"de") for n in range(6)])
-    assert await statistics.note(TODAY, "the new theme \U0001f463")
+    assert await telling.site_views.note(TODAY, "the new theme \U0001f463")
     before = await statistics.audience(TODAY, TODAY)
     file = await taken(telling)
     assert await restored(telling, file, replaces=True) is not None

@@ -107,7 +107,7 @@ async def test_only_administrators_share(make_site: Sites) -> None:
         headers = {**SENT, "cookie": cookie}
         answer = await site.http.post("/ui/share", data={"as": "link"}, headers=headers)
         assert answer.headers["location"] == "./login"
-    assert await site.service.statistics.reports.shared() == ""
+    assert await site.service.statistics.site_views.shared() == ""
 
 
 async def test_without_statistics_it_has_the_counts(make_site: Sites) -> None:

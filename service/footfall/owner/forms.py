@@ -112,7 +112,7 @@ async def note(form: Form) -> tuple[str, Lines]:
         raise BadRequest({"day": "day need a day such as 2026-11-23"})
     if not isinstance(text, str) or len(text) > MAX_NOTE:
         raise BadRequest({"text": f"text should be at most {MAX_NOTE} characters long"})
-    if not await form.site.statistics.reports.note(day_of(day), " ".join(text.split())):
+    if not await form.site.statistics.site_views.note(day_of(day), " ".join(text.split())):
         raise BadRequest({"day": f"there are {MAX_NOTES} notes"})
     return "statistics#notes", ()
 
@@ -123,7 +123,7 @@ async def share(form: Form) -> tuple[str, Lines]:
     if not form.viewer.is_administrator:
         return "login", ()
     word = token_urlsafe(SHARED_BYTES) if form.fields.get("as") == "link" else ""
-    await form.site.statistics.reports.share(word)
+    await form.site.statistics.site_views.share(word)
     return "statistics#share", ()
 
 

@@ -79,7 +79,7 @@ class PublicPage:
     async def _level_of(self, token: str) -> StatisticsPublic:
         if not token:
             return self._site.accounts.rules.statistics
-        link = await self._site.statistics.reports.shared()
+        link = await self._site.statistics.site_views.shared()
         is_valid = bool(link) and compare_digest(token.encode(errors="replace"), link.encode())
         return "all" if is_valid else "none"
 

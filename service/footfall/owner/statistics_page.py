@@ -53,7 +53,7 @@ async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
     shown = await _read(asked, span) if statistics.is_on and not problem else None
     # In a thread: two years are a thousand words.
     values = await asyncio.to_thread(_values, shown, asked, span)
-    word = await readable(statistics.shared())
+    word = await readable(asked.site.statistics.site_views.shared())
     link = f"{asked.server_url}/statistics?token={quote(word)}" if word else ""
     return "statistics.html", {**values, "problem": problem, "shared": link}
 

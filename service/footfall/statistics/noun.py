@@ -10,6 +10,7 @@ from ..model import Viewer
 from .keeper import Keeper
 from .live_views import LiveViews
 from .reports import Reports
+from .site_store import SiteViews
 from .titles import Titles
 from .totals import KnownTotals
 from .views_ever import ViewsEver
@@ -21,6 +22,7 @@ MAX_STATISTICS_BYTES = 4 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Statistics:
     reports: Reports
+    site_views: SiteViews
     keeper: Keeper
     views_ever: ViewsEver
     totals: KnownTotals

@@ -232,22 +232,10 @@ class Reports:
         today = self.today()
         return await self.report(None, today, today)
 
-    async def shared(self) -> str:
-        """See SiteViews.shared."""
-        return await self._site.shared()
-
-    async def share(self, word: str) -> None:
-        """See SiteViews.share."""
-        await self._site.share(word)
-
     async def notes(self, first: int, last: int) -> dict[int, str]:
         """What an owner has noted on days of this period."""
         notes = await self._site.notes()
         return {day: text for day, text in notes.items() if first <= day <= last}
-
-    async def note(self, day: int, text: str) -> bool:
-        """See SiteViews.note."""
-        return await self._site.note(day, text)
 
     async def count_as_people(self, name: str, *, is_people: bool) -> frozenset[str]:
         """Count the views of a class of bots as people's, or not, for stored views as well. Returns

@@ -317,9 +317,9 @@ async def test_a_service_that_does_not_answer_delays_nothing_else(
     assert (await site.get("/api/token", by=await mara(site)))["data"]["email"] == MARA["email"]
     answer = await site.http.get("/api/oauth?type=github")
     assert list(answer.json()["errmsg"]) == ["type"]
-    assert [record.message[:9] for record in caplog.records if record.levelname == "WARNING"] == [
-        "OAUTH_URL"
-    ]
+    # A busy machine's log may have slow requests, too.
+    told = [record for record in caplog.records if record.message.startswith("OAUTH_URL")]
+    assert [record.levelname for record in told] == ["WARNING"]
 
 
 async def test_a_list_of_services_is_fetched_again(

@@ -88,9 +88,8 @@ class PublicPage:
         statistics, reports = site.statistics, site.statistics.reports
         month = last_days(PERIOD_DAYS, reports.today())
         week = last_days(RANKED_DAYS, reports.today())
-        tells_pages, tells_days = (
-            reports.is_on and level in each for each in (("top", "all"), ("all",))
-        )
+        tells_pages = reports.is_on and level in ("top", "all")
+        tells_days = reports.is_on and level == "all"
         numbers = Numbers(
             await readable(statistics.views_ever.total()),
             await statistics.comments_total(PUBLIC),

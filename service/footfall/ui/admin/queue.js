@@ -23,6 +23,8 @@ const DONE = ['done', 'unchanged'];
 // As many as one screen shows: an action on more is confirmed.
 const SCREEN = 20;
 const NEWS_MS = 20_000;
+// A message about a failure does not wait longer for the newest version of its comment.
+const NEWEST_MS = 3_000;
 
 let account, isModerator, part, list, groups, bin;
 let known = {};
@@ -416,14 +418,15 @@ async function reply(id, text) {
     tell(say(DONE.includes(results[id]) ? 'replied' : 'repliedOnly'), { how: takeBackReply });
     return true;
   } catch (refusal) {
-    complain(refusal);
     // Perhaps the text below the form has changed: what was written stays there.
-    const { data } = await ask('GET', `queue?${query({ ids: id })}`).catch(() => ({ data: [] }));
+    const { data } = await ask('GET', `queue?${query({ ids: id })}`, undefined, NEWEST_MS).catch(() => ({ data: [] }));
     const row = list.rows.get(id);
     if (row && data[0] && data[0].version !== row.comment.version) {
       row.comment = data[0];
       row.element.querySelector('.comment-body').replaceWith(body(data[0]));
     }
+    // Last, since the next try follows it, and a form that is busy sends nothing.
+    complain(refusal);
     return false;
   }
 }

@@ -506,6 +506,18 @@ async def test_the_overview_names_from_where_readers_come(site: Site) -> None:
     assert told in words_in(await opened(site))
 
 
+async def test_what_is_viewed_now_is_asked_for_alone(site: Site) -> None:
+    live = site.service.statistics.live
+    await site.count("/a<b>")
+    await live.keep_up()
+    for _ in range(2):
+        await site.count("/a<b>")
+    answer = await opened(site, "/ui/live?lng=de")
+    assert words_in(answer) == "Jetzt 2 Aufrufe in den letzten fünf Minuten /a<b> 2"
+    assert "Now 2 views in the last five minutes /a<b> 2" in words_in(await opened(site))
+    assert 'id="live"' not in (await site.http.get("/ui/live")).text
+
+
 async def test_a_campaign_in_a_link_is_a_source_and_no_part_of_the_page(site: Site) -> None:
     for path in (
         "/a?utm_source=News%20letter&page=2",

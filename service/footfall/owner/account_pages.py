@@ -178,6 +178,7 @@ def leading_to(path: str) -> ASGIApp:
 # What this server makes for administrators.
 MADE: Mapping[str, Make] = {
     "": overview_page.show,
+    "live": overview_page.show_live,
     "statistics": statistics_page.show,
     "statistics.csv": statistics_files.show,
 }

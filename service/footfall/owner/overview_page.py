@@ -14,6 +14,7 @@ from ..render.charts import spark_line
 from ..render.page_address import page_address
 from ..render.view import View
 from ..statistics.agents import CLASSES
+from ..statistics.live_views import LivePage
 from ..statistics.reports import Report
 from . import periods
 from .day_table import (
@@ -36,6 +37,7 @@ from .overview import (
     Overview,
     RankedPage,
     overview,
+    readable,
 )
 from .page_table import table_of, titles_of
 from .pages import Asked
@@ -95,7 +97,7 @@ def _values(facts: Overview, titles: Mapping[str, str], asked: Asked) -> dict[st
         if facts.pages
         else None,
         "rising": _ranked(facts.rising, asked),
-        "live": _live(facts, titles, asked),
+        "live": _live(facts.live, titles, asked),
         "ranked_days": RANKED_DAYS,
         "sources": _sources(facts, asked),
         "snippet": _snippet(facts, asked),
@@ -107,12 +109,20 @@ def _values(facts: Overview, titles: Mapping[str, str], asked: Asked) -> dict[st
     }
 
 
+async def show_live(asked: Asked) -> tuple[str, Mapping[str, object]]:
+    """The part of the page that changes while it is looked at."""
+    statistics = asked.site.statistics
+    pages = await readable(statistics.live.pages()) if statistics.reports.is_on else []
+    titles = await readable(statistics.titles.of(page.path for page in (pages or ())[:SHOWN_LIVE]))
+    return "live.html", {"live": _live(pages, titles or {}, asked)}
+
+
 def _live(
-    facts: Overview, titles: Mapping[str, str], asked: Asked
+    pages: Sequence[LivePage] | None, titles: Mapping[str, str], asked: Asked
 ) -> tuple[int, list[tuple[str, str, str, int]]] | None:
     """All views of the last minutes; and the pages with most of them by name, title, address and
     views."""
-    if facts.live is None:
+    if pages is None:
         return None
     rows = [
         (
@@ -121,9 +131,9 @@ def _live(
             asked.link_to_page(page.path),
             page.views,
         )
-        for page in facts.live[:SHOWN_LIVE]
+        for page in pages[:SHOWN_LIVE]
     ]
-    return sum(page.views for page in facts.live), rows
+    return sum(page.views for page in pages), rows
 
 
 def _sources(facts: Overview, asked: Asked) -> list[SourceRow]:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from ..http.page_words import PageWords
 from ..markup import shortened, visible
-from ..statistics.calendar import date_of, day_number
+from ..statistics.calendar import date_of, day_number, period_before
 
 DAYS = (7, 30, 90, 365, 730)
 DEFAULT_DAYS, MAX_PERIOD_DAYS = 30, DAYS[-1]
@@ -44,14 +44,11 @@ class Span(NamedTuple):
     @property
     def before(self) -> tuple[int, int] | None:
         """As many days: those before, or from the same day of the year before."""
-        days, first = self.days, date_of(self.first)
         if self.compares == "year":
-            start = _year_before(first)
-        elif 2 * days <= MAX_COMPARED_DAYS:
-            start = first - timedelta(days)
-        else:
-            return None
-        return day_number(start), day_number(start + timedelta(days - 1))
+            start = _year_before(date_of(self.first))
+            return day_number(start), day_number(start + timedelta(self.days - 1))
+        is_stored = 2 * self.days <= MAX_COMPARED_DAYS
+        return period_before(self.first, self.last) if is_stored else None
 
     @property
     def unit(self) -> Unit:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from ..markup import visible
 from ..notify.weekly_letter import PageOfWeek, Week
 from ..site import Site
-from ..statistics.calendar import date_of, day_number
+from ..statistics.calendar import date_of, day_number, period_before
 from ..statistics.page_list import ListedPage
 from .day_table import shown
 
@@ -17,7 +17,7 @@ async def week_of(site: Site, monday: int, server_url: str) -> Week:
     reports, first = site.statistics.reports, date_of(monday)
     last = first + timedelta(6)
     days = monday, day_number(last)
-    before = reports.days_like(*days)
+    before = period_before(*days)
     now, earlier = await reports.report(None, *days), await reports.report(None, *before)
     pages = await reports.pages(*days, before)
     titles = await site.statistics.titles.of(page.path for page in pages.pages)

@@ -114,6 +114,12 @@ def number_of_months(first: int, last: int) -> int:
     return 12 * (end.year - start.year) + end.month - start.month + 1
 
 
+def period_before(first: int, last: int) -> tuple[int, int]:
+    """As many days as from the first to the last, which end before the first."""
+    start, days = date_of(first), date_of(last) - date_of(first)
+    return day_number(start - days - timedelta(1)), day_number(start - timedelta(1))
+
+
 def months_between(first: int, last: int) -> list[int]:
     """The months of these days, each once. Raises ValueError as days_between does."""
     return list(dict.fromkeys(map(month_of, days_between(first, last))))

@@ -36,12 +36,14 @@ class LiveViews:
         self._kept = 0
 
     async def keep_up(self) -> None:
-        """Once a minute, store the counts; several services store the same."""
+        """Once a minute, store the counts, unless another process has."""
         minute = self._clock() // MINUTE_MS
-        if minute != self._kept:
+        if minute == self._kept:
+            return
+        if not await self._site.has_counts(minute):
             counts = await self._counts(await self._candidates())
             await self._site.keep_counts(minute, counts, LIVE_MINUTES)
-            self._kept = minute
+        self._kept = minute
 
     async def pages(self) -> list[LivePage]:
         """Pages with views, most viewed first. A page that came up since the last minute is not

@@ -15,7 +15,7 @@ from ..table.rows import Declared
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR, MODERATOR
 from .api import CSV_ANSWER, DAY_FIELDS, csv_of, period_of
-from .calendar import date_of
+from .calendar import date_of, period_before
 from .most_read import MAX_CANDIDATES
 from .noun import Statistics
 from .page_list import COLUMNS, ListedPage, PageList
@@ -117,5 +117,5 @@ async def _found(
 ) -> tuple[PageList, Sequence[ListedPage]]:
     reports, first, last = statistics.reports, parsed.first, parsed.last
     async with statistics.pool.turn(pool_client_of(caller)):
-        listed = await reports.pages(first, last, reports.days_like(first, last))
+        listed = await reports.pages(first, last, period_before(first, last))
         return listed, listed.chosen(parsed.by, parsed.words)

@@ -141,12 +141,6 @@ class Reports:
         """The day this many days before this one."""
         return day_number(date_of(day) - timedelta(days))
 
-    @staticmethod
-    def days_like(first: int, last: int) -> tuple[int, int]:
-        """As many days, before the first one."""
-        start, days = date_of(first), date_of(last) - date_of(first)
-        return day_number(start - days - timedelta(1)), day_number(start - timedelta(1))
-
     async def report(self, path: str | None, first: int, last: int) -> Report:
         """The days from the first to the last, of a page, or with None of the site.
 

@@ -267,6 +267,10 @@ class SiteViews:
             await self._redis.change(("DEL", key))
         await self._redis.change(("HSET", key, path, f"{day} {title}"))
 
+    async def has_counts(self, minute: int) -> bool:
+        (has,) = await self._redis.ask(("HEXISTS", self._keys.live, minute))
+        return bool(has)
+
     async def keep_counts(self, minute: int, counts: Mapping[str, int], minutes: int) -> None:
         """Store the counts of pages in this minute, for so many minutes."""
         key, old = self._keys.live, [minute - ago for ago in range(minutes + 1, 2 * minutes + 2)]

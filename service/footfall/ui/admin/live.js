@@ -5,7 +5,7 @@ const EVERY_MS = 15_000;
 async function look() {
   const live = document.querySelector('#live');
   if (document.hidden || !live || live.contains(document.activeElement)) return;
-  const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html');
+  const page = new DOMParser().parseFromString(await (await fetch(`live${location.search}`)).text(), 'text/html');
   const now = page.querySelector('#live');
   if (now) live.replaceWith(now);
 }

@@ -24,6 +24,7 @@ from .numbered import by_name, by_number, hashes, is_number
 from .page_views import by_class
 from .source_views import Sources
 from .store import every_month
+from .visits import SHARES
 
 # An hour such as 2026112316 divided by this is its day.
 HOURS = 100
@@ -141,7 +142,9 @@ class SiteViews:
 
     async def shares_of_audience(self, day: int) -> Counter[str]:
         """Classes of a day that was not stored yet, or is not over."""
-        keys = [self._keys.audience_in(group, day) for group in range(GROUPS)]
+        # Of the groups in which the site's visitors are distinguished.
+        groups = range(0, GROUPS, GROUPS // SHARES)
+        keys = [self._keys.audience_in(group, day) for group in groups]
         total = Counter[str]()
         for fields in await hashes(self._redis, keys, spares=True):
             total.update(by_name(fields))

@@ -446,6 +446,7 @@ def _count(views: int, *, plain: bool = False) -> Callable[[int], Values]:
     return lambda n: {
         "site": "site",
         "sources": "sources",
+        "referrals": "referrals",
         "numbers": _numbers(n),
         "counts": [key for i in range(views) for key in _viewed(n + i, plain=plain)],
         "day": 23,

@@ -35,7 +35,7 @@ DEFECTS = (
         "service/footfall/statistics/keeper.py",
         "if self._kept_until else DAYS_OF_SHARES",
         "if not self._kept_until else DAYS_OF_SHARES",
-        "tests/scripts/test_visitors.py::lists_of_a_day_outlive_a_week_without_a_service",
+        "tests/scripts/test_sources_of_views.py::lists_of_a_day_outlive_a_week_without_a_service",
     ),
     Defect(
         "visitors of a day are known longer than the day",

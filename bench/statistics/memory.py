@@ -137,6 +137,7 @@ async def of_the_site(past: Past, many: int) -> AsyncIterator[Row]:
     for what, today, kept in (
         ("list of most read pages", past.keys.read_in, past.keys.most_read),
         ("sources", past.keys.sources_in, past.keys.sources),
+        ("referrals", past.keys.referrals_in, past.keys.referrals),
     ):
         number = day_number(day)
         groups = past.bytes_of(today(group, number) for group in range(GROUPS))
@@ -164,7 +165,7 @@ async def of_audience(past: Past, day: int) -> tuple[int, int]:
     shares = [past.keys.audience_in(n * (GROUPS // SHARES), day) for n in range(SHARES)]
     words = [word for item in classes.items() for word in item]
     await past.store.redis.change(*(("HSET", share, *words) for share in shares))
-    await past.store.site_views.keep_audience(day, classes, DAY_MS)
+    await past.store.site_views.audience.keep(day, classes, DAY_MS)
     return past.bytes_of(shares), past.bytes_of([past.keys.audience(day)])
 
 

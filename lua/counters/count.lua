@@ -7,6 +7,8 @@
 -- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots
 --         sources     hash  {c}:sources:<day>, a share of them: host -> views from there; "" -> those of others;
 --                           " <host>" -> how many more it may have; " " -> how many those may have that are not there
+--         referrals   hash  {c}:referrals:<day>, a share of them: "<source> <path>" -> views of the page from there;
+--                           else as in sources
 --         numbers     hash  {c}:numbers, kind of a hash of counters -> number of them, and
 --                           views -> a share of the sum of all view counters; visitors -> a day such as
 --                           20261123 and the bytes of the visitors of its pages
@@ -28,9 +30,9 @@
 --         days_ms     int   ms to keep the month
 --         day_ms      int   ms to keep visitors' numbers
 --         plain       number views of an open hour that have nothing else to note
---         changes...  text  of each of these field and delta; of each other change also what it is, the source host of
---                           its views or "", how many people there are and how many bots, people's numbers, and bots'
---                           classes. It is
+--         changes...  text  of each of these field and delta; of each other change also what it is, the source of its
+--                           views, a host and maybe the path of its page, or "", how many people there are and how
+--                           many bots, people's numbers, and bots' classes. It is
 --                           seen: views of an open hour, which need days, and visitors if there are people;
 --                           first: views of an hour that may not be open, which need everything, visitors likewise;
 --                           undated: no views, of a counter of views: numbers and days;
@@ -53,8 +55,10 @@ local MOST_VISITORS = 512
 local LISTS_MS = 9 * 86400000
 -- When a group's list of a day has more pages than the first number, the second number stays.
 local MOST_READ, KEPT_READ, MOST_PATH = 128, 64, 512
--- Fields of a share of a day's sources: hosts, and how many more views they may have.
+-- Fields of a share of a day's sources, or referrals: their names, and how many more views they may have.
 local MOST_SOURCES = 200
+-- Bytes of a source and a page together.
+local MOST_REFERRAL = 300
 
 -- Raise a counter that is there.
 local function grow(index, name, delta)
@@ -200,49 +204,59 @@ local function note_read(index, path, people)
   end
 end
 
--- Visitors can invent any number of hosts. So those drop out that have fewest views, with those they may have had
+-- Visitors can invent any number of sources. So those drop out that have fewest views, with those they may have had
 -- before they came in; and who comes in may have had as many (statistics/source_views.py).
-local function drop_rarest(newest)
-  local words, views, more = redis.call('HSCAN', sources, 0, 'COUNT', MOST_SOURCES)[2], {}, {}
+local function drop_rarest(index, newest)
+  local words, views, more = redis.call('HSCAN', index, 0, 'COUNT', MOST_SOURCES)[2], {}, {}
   for i = 1, #words, 2 do
-    local host, number = words[i], tonumber(words[i + 1]) or 0
-    if string.sub(host, 1, 1) == ' ' then
-      more[string.sub(host, 2)] = number
-    elseif host ~= '' and host ~= newest then
-      views[host] = number
+    local name, number = words[i], tonumber(words[i + 1]) or 0
+    if string.sub(name, 1, 1) == ' ' then
+      more[string.sub(name, 2)] = number
+    elseif name ~= '' and name ~= newest then
+      views[name] = number
     end
   end
   local least, dropped = math.huge, 0
-  for host, number in pairs(views) do
-    least = math.min(least, number + (more[host] or 0))
+  for name, number in pairs(views) do
+    least = math.min(least, number + (more[name] or 0))
   end
-  for host, number in pairs(views) do
-    if number + (more[host] or 0) == least then
-      redis.call('HDEL', sources, host, ' ' .. host)
+  for name, number in pairs(views) do
+    if number + (more[name] or 0) == least then
+      redis.call('HDEL', index, name, ' ' .. name)
       dropped = dropped + number
     end
   end
-  redis.pcall('HINCRBY', sources, '', dropped)
-  redis.pcall('HSET', sources, ' ', least)
+  redis.pcall('HINCRBY', index, '', dropped)
+  redis.pcall('HSET', index, ' ', least)
 end
 
-local function note_source(host, views)
-  if redis.pcall('HINCRBY', sources, host, views) ~= views then
+local function note_source(index, name, views)
+  if redis.pcall('HINCRBY', index, name, views) ~= views then
     return
   end
   -- It is new.
-  redis.call('PEXPIRE', sources, LISTS_MS)
-  if redis.call('HLEN', sources) > MOST_SOURCES then
-    drop_rarest(host)
+  redis.call('PEXPIRE', index, LISTS_MS)
+  if redis.call('HLEN', index) > MOST_SOURCES then
+    drop_rarest(index, name)
   end
-  local before = redis.call('HGET', sources, ' ')
+  local before = redis.call('HGET', index, ' ')
   if before then
-    redis.call('HSET', sources, ' ' .. host, before)
+    redis.call('HSET', index, ' ' .. name, before)
   end
 end
 
--- Views by each class of bots and from each host, and the bytes that new visitors of pages take.
-local by_bots, by_sources, taken = {}, {}, 0
+-- What is too long is one of the others, whose name is empty.
+local function referral_of(source, host, path)
+  local name = source .. ' ' .. path
+  if #name > MOST_REFERRAL then
+    name = host .. ' ' .. path
+  end
+  return #name > MOST_REFERRAL and '' or name
+end
+
+-- Views by each class of bots, from each host and of each page from there; and the bytes that new visitors of pages
+-- take.
+local by_bots, by_sources, by_referrals, taken = {}, {}, {}, 0
 
 -- The last key, and the last argument, that were read.
 local last_key, last
@@ -293,7 +307,10 @@ while last < #changes do
     end
     -- Bots have no source.
     if source ~= '' and added > bots then
-      by_sources[source] = (by_sources[source] or 0) + added - bots
+      local host, views = string.match(source, '^[^/]+') or source, added - bots
+      local referral = referral_of(source, host, string.sub(name, 6))
+      by_sources[host] = (by_sources[host] or 0) + views
+      by_referrals[referral] = (by_referrals[referral] or 0) + views
     end
   end
   last = last + people + bots
@@ -315,6 +332,9 @@ for class, views in pairs(by_bots) do
   redis.pcall('HINCRBY', site, 'b' .. string.sub(hour, 1, -3) .. ' ' .. class, views)
 end
 for host, views in pairs(by_sources) do
-  note_source(host, views)
+  note_source(sources, host, views)
+end
+for referral, views in pairs(by_referrals) do
+  note_source(referrals, referral, views)
 end
 return answers

@@ -1,19 +1,20 @@
 -- Add past views to the site's sums, each step of a day once.
 --
 -- KEYS    files       hash  {site}:files:<month>  step -> 1 if it was added to the site
---         sums...     hash  of each change in turn: {site}:views:<month>, or {site}:sources:<day>
+--         sums...     hash  of each change in turn: {site}:views:<month>, {site}:sources:<day> or
+--                           {site}:referrals:<day>
 -- ARGV    step        text  the digest of the day's views, and the step's number
 --         kept_ms     int   ms to remember that
 --         changes...[4] text of each change in turn: how to combine it with an existing number (add, most, or add and,
---                           beyond MOST_SOURCES fields, to the rest: source), field, number, for how many ms the
+--                           beyond so many fields as MOST says, to the rest: source, referral), field, number, for how many ms the
 --                           hash is kept
 -- RETURNS OK                added
 --         DONE              added before
 -- COST    O(changes)
 
 -- Keys and arguments before the first change; arguments per change.
--- Hosts per day; the name "" counts the rest.
-local MOST_SOURCES = 1000
+-- Names per day, as in statistics/source_views.py; the name "" counts the rest.
+local MOST = {source = 1000, referral = 300}
 
 if redis.call('HSETNX', files, step, 1) == 0 then
   return {'DONE'}
@@ -21,10 +22,10 @@ end
 redis.call('PEXPIRE', files, kept_ms)
 
 -- pcall, because a damaged hash must not stop the others.
-local function is_full(index, field)
+local function is_full(index, field, most)
   local has = redis.pcall('HEXISTS', index, field)
   local size = redis.pcall('HLEN', index)
-  return has == 0 and type(size) == 'number' and size >= MOST_SOURCES
+  return has == 0 and type(size) == 'number' and size >= most
 end
 
 local function set_most(index, field, number)
@@ -40,7 +41,7 @@ for i = 1, #sums - KEYS_BEFORE do
   if how == 'most' then
     set_most(sum, field, number)
   else
-    if how == 'source' and is_full(sum, field) then
+    if MOST[how] and is_full(sum, field, MOST[how]) then
       field = ''
     end
     redis.pcall('HINCRBY', sum, field, number)

@@ -171,8 +171,8 @@ class Caller:
 
 
 class Origin(NamedTuple):
-    """What only a page knows of its view: the referring host, and the class of the bot that its
-    browser reports; "" for none."""
+    """What only a page knows of its view: its source, and the class of the bot that its browser
+    reports; "" for none."""
 
     source: str = ""
     bot: str = ""

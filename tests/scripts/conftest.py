@@ -6,11 +6,19 @@ A Cluster refuses a script whose keys are in several slots; here that fails on e
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from footfall.data.store import Store
 from footfall.driver.cluster import slot_of_key
 from footfall.driver.scripts import Script, Send
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.keeper import Keeper
+from footfall.statistics.moments import Moments
+from footfall.statistics.reports import Reports
+from footfall.statistics.salts import Salts
+from tests.support.viewing import Clock
 
 
 @pytest.fixture(autouse=True)
@@ -31,3 +39,35 @@ def keys_of(script: Script, values: Mapping[str, Any]) -> Iterator[bytes]:
         given = values.get(each.name, ())
         for key in given if each.is_list else [given]:
             yield key if isinstance(key, bytes) else str(key).encode()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def salts(clock: Clock) -> Salts:
+    return Salts(Calendar(ZoneInfo("Europe/Berlin")), clock, "ff")
+
+
+@pytest.fixture
+async def telling(store: Store, clock: Clock, salts: Salts) -> Store:
+    """The same data set, where visitors are distinguished."""
+    keys = store.keys
+    moments = Moments(Calendar(ZoneInfo("Europe/Berlin")), clock, 25, salts)
+    telling = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
+    await telling.open()
+    await salts.keep_up(telling.site_views)
+    return telling
+
+
+@pytest.fixture
+def statistics(telling: Store, clock: Clock) -> Reports:
+    calendar = Calendar(ZoneInfo("Europe/Berlin"))
+    return Reports(telling.views, telling.site_views, calendar, clock, 25, kept="visitors")
+
+
+@pytest.fixture
+def keeper(telling: Store, clock: Clock, salts: Salts, statistics: Reports) -> Keeper:
+    return Keeper(telling.site_views, statistics, clock, 25, salts)

@@ -2,10 +2,6 @@
 said, and bots by their class."""
 
 import asyncio
-import random
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from types import SimpleNamespace
@@ -14,18 +10,16 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.counting.clients import NO_CLIENT, Bot, Clients, CountingClient, Person
+from footfall.counting.clients import NO_CLIENT, Bot, Clients, Person
 from footfall.counting.limits import RateLimits
-from footfall.counting.packed import PackedChange
 from footfall.counting.unknown_proxies import UnknownProxies
 from footfall.data.store import Store
 from footfall.driver.commands import pack_word
-from footfall.driver.keys import GROUPS, Keys
-from footfall.driver.script_calls import CountsCallback
+from footfall.driver.keys import GROUPS
 from footfall.errors import StoreUnavailable
 from footfall.ids import digest
 from footfall.maintenance import view_lines
-from footfall.model import NO_ORIGIN, Origin
+from footfall.model import Origin
 from footfall.netaddr import Networks, Proxies, place_of
 from footfall.process.process import now_ms
 from footfall.statistics import most_read, page_list, visits
@@ -38,83 +32,11 @@ from footfall.statistics.moments import Moments
 from footfall.statistics.page_list import ListedPage
 from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
-from footfall.statistics.source_views import Source, Sources
+from footfall.statistics.source_views import Source
 from footfall.statistics.visitors import agent_part
 from tests.conftest import EVERYWHERE
 from tests.support.backups import report, restored, taken
-
-TODAY = 20261123
-BOT = Bot("", pack_word("seo"))
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = int(datetime(2026, 11, 23, 16, 30, tzinfo=UTC).timestamp()) * 1000
-
-    def __call__(self) -> int:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def salts(clock: Clock) -> Salts:
-    return Salts(Calendar(ZoneInfo("Europe/Berlin")), clock, "ff")
-
-
-@pytest.fixture
-async def telling(store: Store, clock: Clock, salts: Salts) -> Store:
-    """The same data set, where visitors are distinguished."""
-    keys = store.keys
-    moments = Moments(Calendar(ZoneInfo("Europe/Berlin")), clock, 25, salts)
-    telling = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
-    await telling.open()
-    await salts.keep_up(telling.site_views)
-    return telling
-
-
-@pytest.fixture
-def statistics(telling: Store, clock: Clock) -> Reports:
-    calendar = Calendar(ZoneInfo("Europe/Berlin"))
-    return Reports(telling.views, telling.site_views, calendar, clock, 25, kept="visitors")
-
-
-@pytest.fixture
-def keeper(telling: Store, clock: Clock, salts: Salts, statistics: Reports) -> Keeper:
-    return Keeper(telling.site_views, statistics, clock, 25, salts)
-
-
-def in_another_group(keys: Keys, path: str) -> str:
-    """A page that shares no key with this one, as two may by chance."""
-    paths = map("/b{}".format, count())
-    return next(each for each in paths if keys.group(each) != keys.group(path))
-
-
-def person(name: int) -> CountingClient:
-    return Person("", f"sender {name}", b"")
-
-
-async def view(
-    store: Store, path: str, clients: Iterable[CountingClient], origin: Origin = NO_ORIGIN
-) -> None:
-    """One view each, all in one batch; then the site knows of them, too."""
-    change = store.counters.change([(path, "time", 1)], origin)
-    sent = (awaited(partial(_send, store, change, client)) for client in clients)
-    await asyncio.gather(*sent)
-    await store.background.finished()
-
-
-def _send(store: Store, change: PackedChange, client: CountingClient, done: CountsCallback) -> None:
-    store.counters.send(change, done, client)
-
-
-async def today(statistics: Reports, path: str | None) -> Day:
-    at = statistics.today()
-    (day,) = (await statistics.report(path, at, at)).days.values()
-    return day
+from tests.support.viewing import BOT, TODAY, Clock, in_another_group, person, send, today, view
 
 
 @pytest.mark.parametrize("kind", EVERYWHERE)
@@ -420,7 +342,7 @@ async def test_bots_of_an_hour_are_kept_as_long_as_the_hour(telling: Store, cloc
 
 async def test_reactions_have_no_visitors(telling: Store, statistics: Reports) -> None:
     change = telling.counters.change([("/a", "reaction0", 1)])
-    await awaited(partial(_send, telling, change, person(1)))
+    await awaited(partial(send, telling, change, person(1)))
     await telling.background.finished()
     assert await today(statistics, "/a") == Day(0, 0, {})
     assert await today(statistics, None) == Day(0, 0, {})
@@ -430,7 +352,7 @@ async def test_several_pages_in_one_request_have_the_visitor_each(
     telling: Store, statistics: Reports
 ) -> None:
     change = telling.counters.change([("/a", "time", 1), ("/b", "time", 1), ("/a", "time", 1)])
-    sent = (awaited(partial(_send, telling, change, each)) for each in (person(1), person(2), BOT))
+    sent = (awaited(partial(send, telling, change, each)) for each in (person(1), person(2), BOT))
     await asyncio.gather(*sent)
     await telling.background.finished()
     found = [await today(statistics, path) for path in ("/a", "/b", None)]
@@ -822,82 +744,6 @@ async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
     assert (len(clients), salts) == (0, {})
 
 
-async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Reports) -> None:
-    for n in range(350):
-        await view(telling, "/a", [NO_CLIENT, NO_CLIENT], Origin(f"{n}.example"))
-    found = await statistics.sources(TODAY, TODAY)
-    assert sum(source.views for source in found) == 700
-    assert len(found) <= 201
-    assert Source("349.example", 2, 6) in found
-
-
-async def test_made_up_sources_push_out_none_that_come_again(
-    telling: Store, statistics: Reports
-) -> None:
-    """Who: a stranger who names another host with each view. What: fills the list, so that nobody
-    learns where readers come from. Instead: the hosts with fewest views are dropped."""
-    for n in range(600):
-        await view(telling, "/a", [NO_CLIENT], Origin(f"{n}.made-up.example"))
-        if n % 100 == 50:
-            await view(telling, "/a", [NO_CLIENT] * 3, Origin("news.example"))
-        if n >= 300 and n % 10 == 0:
-            await view(telling, "/a", [NO_CLIENT] * 2, Origin("late.example"))
-    found = await statistics.sources(TODAY, TODAY)
-    assert found[:2] == [Source("late.example", 60, 62), Source("news.example", 18, 18)]
-    assert sum(source.views for source in found) == 600 + 18 + 60
-    assert len(found) <= 201
-
-
-async def test_a_source_has_no_fewer_views_than_are_shown_and_no_more_than_it_may_have(
-    telling: Store, statistics: Reports, keeper: Keeper, clock: Clock
-) -> None:
-    """Of one page and of another of another group, on two days, in any order."""
-    drawn, truth = random.Random(7), Counter[str]()
-    paths, hosts = ("/a", in_another_group(telling.keys, "/a")), range(1, 500)
-    for day in range(2):
-        clock.now += day * DAY_MS
-        for _ in range(1500):
-            (n,) = drawn.choices(hosts, [1 / host for host in hosts])
-            views = drawn.randrange(1, 4)
-            await view(telling, drawn.choice(paths), [NO_CLIENT] * views, Origin(f"{n}.example"))
-            truth[f"{n}.example"] += views
-    for _ in range(2):
-        *found, others = await statistics.sources(TODAY, statistics.today())
-        assert others.views + sum(source.views for source in found) == truth.total()
-        for source in found:
-            assert source.views <= truth[source.host] <= source.at_most, source
-        # Two shares of 200 fields each, half of which say how many more there may be.
-        assert max(source.at_most - source.views for source in found) <= truth.total() / 100
-        assert {f"{n}.example" for n in range(1, 20)} <= {source.host for source in found}
-        # The same from the sums of past days.
-        clock.now += DAY_MS
-        await keeper.keep_hours()
-
-
-@pytest.mark.rare
-async def test_a_year_of_sources_that_a_stranger_made_up_takes_no_longer_than_a_moment(
-    telling: Store, statistics: Reports, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def made_up(days: Sequence[int]) -> list[Counter[str]]:
-        return [Counter({f"{n}.{day}.example": 1 for n in range(1_000)}) for day in days]
-
-    monkeypatch.setattr(telling.site_views, "sources", made_up)
-    # To copy what is there for each day would take half a minute.
-    found = await statistics.sources(20251001, 20260930)
-    assert (len(found), sum(source.views for source in found)) == (1_001, 365_000)
-
-
-async def test_of_too_many_equal_sources_the_same_are_kept_again(
-    telling: Store, statistics: Reports
-) -> None:
-    hosts = [f"{n}.example" for n in range(1_500)]
-    for order in (hosts, hosts[::-1]):
-        await telling.site_views.keep_sources(TODAY - 1, Sources([Counter(order)]).fields(), DAY_MS)
-    (kept,) = await telling.site_views.sources([TODAY - 1])
-    hosts = [name for name in kept if name.strip()]
-    assert (len(hosts), kept[""], kept[" "]) == (1_000, 500, 1)
-
-
 async def test_a_page_whose_statistics_are_erased_keeps_its_counter(
     telling: Store, statistics: Reports, clock: Clock, salts: Salts
 ) -> None:
@@ -968,41 +814,6 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
     assert [line for line in await report(telling) if line.endswith(named)]
     file = await taken(telling)
     assert file.getvalue()
-
-
-async def test_lists_of_a_day_outlive_a_week_without_a_service(
-    telling: Store, statistics: Reports, keeper: Keeper, clock: Clock
-) -> None:
-    """Who: an owner whose service stands still from Friday to Monday, or over a long weekend."""
-    await view(telling, "/a", [NO_CLIENT], Origin("search.example"))
-    group = telling.keys.group("/a")
-    shares = telling.keys.read_in(group, TODAY), telling.keys.sources_in(group, TODAY)
-    left = await telling.redis.ask(*(("PTTL", key) for key in shares))
-    assert min(left) > 8 * DAY_MS
-    clock.now += 8 * DAY_MS
-    # Several services start at once: what one has read, another one removes.
-    others = [Keeper(telling.site_views, statistics, clock, 25) for _ in range(4)]
-    await asyncio.gather(*(each.keep_hours() for each in (keeper, *others)))
-    assert await statistics.sources(TODAY, TODAY) == [Source("search.example", 1, 1)]
-    assert [page.path for page in await statistics.top("views", 30, 10)] == ["/a"]
-    # They are stored now, and need no room as shares.
-    assert await telling.redis.ask(("ZCARD", shares[0]), ("HLEN", shares[1])) == [0, 0]
-
-
-async def test_lists_of_the_last_days_are_stored_again_with_each_hour(
-    telling: Store, statistics: Reports, keeper: Keeper, clock: Clock
-) -> None:
-    """A view of the day before may have been on its way."""
-    await keeper.keep_hours()
-    for ago in range(2):
-        clock.now += DAY_MS
-        await keeper.keep_hours()
-        late = telling.keys.sources_in(telling.keys.group("/a"), TODAY)
-        await telling.redis.change(("HINCRBY", late, "search.example", 1))
-        clock.now += HOUR_MS
-        await keeper.keep_hours()
-        found = await statistics.sources(TODAY, TODAY)
-        assert found == [Source("search.example", ago + 1, ago + 1)]
 
 
 async def test_a_sketch_is_counted_often_enough_by_visitors_who_come_one_by_one(

@@ -291,6 +291,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("statistics_csv", ""): asks("GET", "/api/statistics.csv"),
     ("statistics_top", ""): asks("GET", "/api/statistics/top"),
     ("statistics_pages", ""): asks("GET", "/api/statistics/pages"),
+    ("statistics_source", ""): asks("GET", "/api/statistics/source?host=news.example"),
     ("statistics_pages_csv", ""): asks("GET", "/api/statistics/pages.csv"),
     ("statistics_totals", ""): asks("GET", "/api/statistics/totals"),
     ("statistics_erase", ""): asks("DELETE", "/api/statistics?path=/a"),

@@ -6,7 +6,7 @@ from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 import httpx
 import pytest
@@ -500,10 +500,49 @@ async def test_a_new_site_is_told_how_to_count_until_something_is_counted(site: 
 
 async def test_the_overview_names_from_where_readers_come(site: Site) -> None:
     for source in ("old.reddit.com", "blog.example.org", "blog.example.org", ""):
-        change = site.store.counters.change([("/a", "time", 1)], Origin(source))
-        await awaited(partial(site.store.counters.send, change))
+        await view_from(site, "/a", source)
     told = "Sources Last 7 days blog.example.org 2 Reddit old.reddit.com 1 direct or unknown 1"
     assert told in words_in(await opened(site))
+
+
+async def test_a_source_leads_to_its_pages_and_a_page_to_its_sources(site: Site) -> None:
+    await view_from(site, "/a", "news.ycombinator.com/item%2Fb", 2)
+    await view_from(site, "/a", "blog.example.org/<b>")
+    await view_from(site, "/b", "news.ycombinator.com")
+    await view_from(site, "/b", "")
+    of_page = await opened(site, "/ui/statistics?path=/a&days=7")
+    told = words_in(of_page)
+    assert "Hacker News news.ycombinator.com/item%2Fb 2 blog.example.org/<b> 1 Download" in told
+    (place,) = (at for at in Shape(of_page.text).links if "source?host=news" in at)
+    assert "direct or unknown 1" in words_in(await opened(site, "/ui/statistics?path=/b&days=7"))
+    told = words_in(await opened(site, urljoin("/ui/statistics", place)))
+    assert "Hacker News news.ycombinator.com" in told
+    assert "Pages Last 7 days /a 2 /b 1 Download as CSV Linked from" in told
+    assert "news.ycombinator.com/item%2Fb 2 news.ycombinator.com 1" in told
+    assert "may be missing" not in told
+    for name in ("statistics", ""):
+        assert place in Shape((await opened(site, f"/ui/{name}?days=7")).text).links
+    table = await opened(site, "/ui/statistics.csv?table=source&host=news.ycombinator.com")
+    assert table.text.splitlines() == ["path,views,at_most", "/a,2,2", "/b,1,1"]
+    table = await opened(site, "/ui/statistics.csv?table=sources&path=/b")
+    assert table.text.splitlines() == ["host,views,at_most", "news.ycombinator.com,1,1"]
+
+
+@pytest.mark.parametrize("host", ["", "never.example", HOSTILE[0], "x" * 3_000, " ", "a b"])
+async def test_a_source_without_a_page_is_said_to_have_none(site: Site, host: str) -> None:
+    await view_from(site, "/a", "blog.example.org")
+    answer = await opened(site, "/ui/source?" + urlencode({"host": host}))
+    assert answer.status_code == 200
+    assert "None in this period." in words_in(answer)
+    assert "<script>alert" not in answer.text
+    wrong = await opened(site, "/ui/source?host=a&from=2027-02-01&to=2027-01-01")
+    assert 'role="alert"' in wrong.text
+
+
+async def view_from(site: Site, path: str, source: str, times: int = 1) -> None:
+    change = site.store.counters.change([(path, "time", 1)], Origin(source))
+    for _ in range(times):
+        await awaited(partial(site.store.counters.send, change))
 
 
 async def test_what_is_viewed_now_is_asked_for_alone(site: Site) -> None:

@@ -118,3 +118,23 @@ async def test_views_ever_are_known_without_statistics(viewed: Site, make_site: 
     viewed.clock.now += MINUTE_MS
     assert [(await totals(each))["views"] for each in (viewed, without)] == [5, 5]
     assert (await totals(without))["today"] is None
+
+
+async def test_a_page_has_its_sources_and_a_source_its_pages(viewed: Site) -> None:
+    for referrer in ("https://news.example/item?id=1", "https://news.example/", ""):
+        fields = {"path": "/a", "type": "time", "action": "inc", "referrer": referrer}
+        assert (await viewed.http.post("/api/article", json=fields)).status_code == 200
+    sources = (await asked(viewed, path="/a"))["sources"]
+    assert sources == [
+        {"host": "news.example", "views": 1, "at_most": 1},
+        {"host": "news.example/item", "views": 1, "at_most": 1},
+    ]
+    told = (await viewed.get("/api/statistics/source", by=ADMIN, host="news.example"))["data"]
+    assert told == {
+        "from": told["from"],
+        "to": today(viewed),
+        "is_whole": True,
+        "pages": [{"path": "/a", "views": 2, "at_most": 2}],
+        "sources": sources,
+    }
+    assert (await viewed.http.get("/api/statistics/source?host=news.example")).status_code == 401

@@ -88,11 +88,12 @@ class Keys:
         return f"{self._group(group)}:numbers"
 
     @staticmethod
-    def shares_beside(key: bytes, day: int) -> tuple[bytes, bytes, bytes]:
-        """The share of the site's statistics, of its sources on a day, and of all numbers, of the
-        group that a key belongs to."""
-        group = key.partition(b"}")[0]
-        return group + b"}:site", group + b"}:sources:%d" % day, group + b"}:numbers"
+    def shares_beside(key: bytes, day: int) -> tuple[bytes, ...]:
+        """The share of the site's statistics, of its sources and referrals on a day, and of all
+        numbers, of the group that a key belongs to."""
+        group = key.partition(b"}")[0] + b"}:"
+        of_day = group + b"sources:%d" % day, group + b"referrals:%d" % day
+        return group + b"site", *of_day, group + b"numbers"
 
     @staticmethod
     def numbers_beside(counts_key: str) -> str:
@@ -123,6 +124,10 @@ class Keys:
         """A group's share of the hosts from where visitors came on a day."""
         return f"{self._group(group)}:sources:{day}"
 
+    def referrals_in(self, group: int, day: int) -> str:
+        """A group's share of the pages to which visitors came from elsewhere on a day."""
+        return f"{self._group(group)}:referrals:{day}"
+
     def site_views(self, month: int) -> str:
         """The site's views by hour, and visitors and views by bots by day, of a month."""
         return self.site(f"views:{month}")
@@ -130,6 +135,10 @@ class Keys:
     def sources(self, day: int) -> str:
         """The hosts from where visitors came on a day."""
         return self.site(f"sources:{day}")
+
+    def referrals(self, day: int) -> str:
+        """The pages to which visitors came from elsewhere on a day, and from where."""
+        return self.site(f"referrals:{day}")
 
     def audience(self, day: int) -> str:
         """What the site's visitors of a day are."""

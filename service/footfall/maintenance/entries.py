@@ -54,7 +54,7 @@ def is_site_views(site: object) -> bool:
             return _are_notes(rest.pop("notes", {})) and not rest and are_names and are_numbers
         case {"day": int(day), "sources": sources, "read": read, **rest}:
             is_day = not day or _DAY.fullmatch(str(day)) is not None
-            numbers = sources, read, rest.pop("audience", {})
+            numbers = sources, read, rest.pop("audience", {}), rest.pop("referrals", {})
             return not rest and is_day and all(_are_counts(each, _ANY) for each in numbers)
     return False
 

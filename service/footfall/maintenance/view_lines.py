@@ -27,7 +27,14 @@ KEPT_MS = 26 * 31 * 86_400_000
 NOT_OVER = 3
 
 # What a line of a day has -> its name in reports.
-OF_DAY = {"sources": "sources", "read": "most read pages", "audience": "classes of visitors"}
+OF_DAY = {
+    "sources": "sources",
+    "referrals": "sources of pages",
+    "read": "most read pages",
+    "audience": "classes of visitors",
+}
+# Those with numbers that say how many more views there may be.
+BOUNDED = ("sources", "referrals")
 
 Line = dict[str, Any]
 Command = Sequence[object]
@@ -96,7 +103,7 @@ async def lines_of_site(
     data: DataSet, months: Sequence[int], beside: SiteBesidePages
 ) -> AsyncIterator[Line]:
     """The numbers of the site, after all pages: stored sums, and those that may still grow; and by
-    day, sources, classes of visitors and most read pages."""
+    day, sources, referrals, classes of visitors and most read pages."""
     site = data.site_views
     kept, people = beside.kept.fields(), await site.people()
     notes = {str(day): text for day, text in (await site.notes()).items()}
@@ -115,15 +122,15 @@ async def lines_of_site(
 async def _of_day(data: DataSet, day: int) -> Line:
     """From where visitors came on a day, what they are, and which pages were read most; of day 0,
     ever."""
-    site, none = data.site_views, [Counter[str]()]
-    (sources,) = await site.sources([day]) if day else none
-    (audience,) = await site.audience([day]) if day else none
+    site, found = data.site_views, dict[str, Counter[str]]()
+    lists = {"sources": site.sources, "referrals": site.referrals, "audience": site.audience}
+    is_open = day in days_of_groups()
+    for name, each in lists.items():
+        (kept,) = await each.kept([day]) if day else [Counter[str]()]
+        found[name] = kept | await each.shares(day) if is_open else kept
     (read,) = await site.read([day])
-    if day in days_of_groups():
-        sources |= await site.shares_of_sources(day)
-        audience |= await site.shares_of_audience(day)
-        read = larger(read, await site.shares_of_read(day))
-    return {"day": day, "sources": sources, "read": read, "audience": audience}
+    read = larger(read, await site.shares_of_read(day)) if is_open else read
+    return {"day": day, "read": read, **found}
 
 
 def _packed(page: PageViews) -> Line:
@@ -185,24 +192,31 @@ def _numbers_of_site(keys: Keys, site: Line) -> Iterator[Command]:
 
 def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
     day = site["day"]
-    audience = site.get("audience", {})
+    # A backup of an earlier version has sources alone.
+    audience, referrals = site.get("audience", {}), site.get("referrals", {})
     yield from _kept(keys.sources(day), site["sources"], KEPT_MS)
+    yield from _kept(keys.referrals(day), referrals, KEPT_MS)
     yield from _kept(keys.audience(day), audience, KEPT_MS)
     if day in days_of_groups()[:NOT_OVER]:
         yield from _kept(keys.audience_in(0, day), audience, HOURS_MS)
-        # A share has space for this many, including those still to come.
-        sources = site["sources"]
-        ranked = [name for name in sources if not name.startswith(MORE)]
         for group in range(GROUPS):
-            names = ranked[group::GROUPS]
-            # One of them says for all how many more they may have.
-            bounds = [] if group else [MORE, *(MORE + name for name in names)]
-            share = {name: sources[name] for name in names + bounds if sources.get(name)}
+            # The first one says for all how many more they may have; of a referral, its own one.
+            share = _share_of(site["sources"], group, bounds=not group)
             yield from _kept(keys.sources_in(group, day), share, HOURS_MS)
+            share = _share_of(referrals, group, bounds=True)
+            yield from _kept(keys.referrals_in(group, day), share, HOURS_MS)
     if scores := [word for path, views in site["read"].items() for word in (views, path)]:
         yield "ZADD", keys.most_read(day), *scores
         if day:
             yield "PEXPIRE", keys.most_read(day), KEPT_DAYS * DAY_MS
+
+
+def _share_of(total: Mapping[str, int], group: int, *, bounds: bool) -> dict[str, int]:
+    """A share has space for this many, including those still to come."""
+    names = [name for name in total if not name.startswith(MORE)][group::GROUPS]
+    more = [MORE + name for name in names] if bounds else []
+    every = [*names, *more] if group else [*names, *more, MORE]
+    return {name: total[name] for name in every if total.get(name)}
 
 
 def _kept(key: str, fields: Mapping[str, int], kept_ms: int | None = None) -> Iterator[Command]:
@@ -232,9 +246,9 @@ async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str
     if "day" in line:
         day, there = line["day"], await _of_day(data, line["day"])
         for kind, name in OF_DAY.items():
-            # A backup of an earlier version has no classes.
+            # A backup of an earlier version has fewer kinds.
             wanted, found = +Counter[str](line.get(kind, there[kind])), +there[kind]
-            if kind == "sources":
+            if kind in BOUNDED:
                 wanted, found = views_by_host(wanted), views_by_host(found)
             yield f"{name} of {day or 'ever'}", "" if wanted == found else "differ"
         return

@@ -109,14 +109,14 @@ class OpenIdConnect:
                 endpoint = (await self._description())["token_endpoint"]
                 await client.fetch_token(endpoint, code=NO_CODE, code_verifier=NO_CODE * 4)
         except (AuthlibBaseError, *UNUSABLE) as error:
-            code = getattr(error, "error", "")
+            code = _code_of(error)
             return code if code in OUR_FAULTS else ""
         return ""
 
     def _failure(self, error: Exception) -> ServiceError:
         """What the person is told. All but the code came from the provider itself, so it is a fault
         of its or of the settings."""
-        code = getattr(error, "error", "") or type(error).__name__
+        code = _code_of(error)
         if code in THEIR_FAULTS:
             return NotProven()
         self._faults.tell(code, "nobody can log in by it; check OIDC_CLIENT_ID and its secret")
@@ -226,6 +226,12 @@ class OpenIdConnect:
         nick = text_of(more, "name", "nickname", "preferred_username")
         website, picture = text_of(more, "website"), text_of(more, "picture")
         return Identity(NAME, id, nick, mail, website, picture, is_vouched=is_vouched)
+
+
+def _code_of(error: Exception) -> str:
+    """What the provider says is wrong, which may be anything; or which error it is."""
+    code = getattr(error, "error", "")
+    return code if code and isinstance(code, str) else type(error).__name__
 
 
 def _is_description(description: Mapping[str, Any], issuer: str) -> bool:

@@ -22,7 +22,7 @@ from ..http.response import PRIVATE, Headers, Response
 from ..outside.targets import origin_of
 from ..site import Site
 from ..table.sending import send_answer
-from . import bundle, captcha_page, overview_page, statistics_files, statistics_page
+from . import bundle, captcha_page, overview_page, source_page, statistics_files, statistics_page
 from . import forms as owner_forms
 from .files import TYPES, UI, Content, Page, filled, static
 from .forms import OwnerForm
@@ -180,6 +180,7 @@ MADE: Mapping[str, Make] = {
     "": overview_page.show,
     "live": overview_page.show_live,
     "statistics": statistics_page.show,
+    "source": source_page.show,
     "statistics.csv": statistics_files.show,
 }
 FORMS: Mapping[str, owner_forms.Act] = {

@@ -1,12 +1,13 @@
 """The days of a report as the owner's pages show them: bars, a table, and sums."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..http.page_words import PageWords
 from ..markup import shortened, visible
 from ..render.charts import Bar, bars
 from ..statistics.calendar import date_of
+from ..statistics.referrals import host_of
 from ..statistics.reports import Report, Reports
 from ..statistics.source_views import Source
 from . import source_names
@@ -158,30 +159,41 @@ def shown(name: str) -> str:
 
 class SourceRow(NamedTuple):
     """A source by its name, and its host where that is another; `is_exact` if it has no more views
-    than these."""
+    than these; `address` leads to its pages."""
 
     name: str
     host: str
     views: int
     is_exact: bool = True
+    address: str = ""
 
 
 def sources_of(
-    sources: Sequence[Source] | None, report: Report | None, words: PageWords, most: int
+    sources: Sequence[Source] | None,
+    report: Report | None,
+    words: PageWords,
+    most: int,
+    link: Callable[[str], str] = lambda host: "",
 ) -> list[SourceRow]:
-    """The most frequent ones, and views by people without a source."""
+    """The most frequent ones, and views by people without a source. `link` makes the address of a
+    host's pages."""
     first = sorted(sources or (), key=lambda source: -source.views)[:most]
-    rows = [_source(source, words) for source in first]
+    rows = [source_row(source, words, link) for source in first]
     direct = report.people - sum(source.views for source in sources or ()) if report else 0
     # Bots that count as people may have been sources, too.
     return rows + ([SourceRow(words.say("direct"), "", direct)] if rows and direct > 0 else [])
 
 
-def _source(source: Source, words: PageWords) -> SourceRow:
-    name, host = source_names.name_of(source.host), shown(source.host)
+def source_row(
+    source: Source, words: PageWords, link: Callable[[str], str] = lambda host: ""
+) -> SourceRow:
+    """A host, maybe with the path of its page; or the others together."""
+    host, whole = host_of(source.host), shown(source.host)
+    name = source_names.name_of(host)
     return SourceRow(
-        name or host or words.say("otherSources"),
-        host if name else "",
+        name or whole or words.say("otherSources"),
+        whole if name else "",
         source.views,
         source.is_exact,
+        link(host) if host else "",
     )

@@ -88,7 +88,7 @@ class Overview:
 class History:
     """A page's days or the site's, those that they are compared with, and hours such as 2026112316.
 
-    `sources` and `audience` are the site's. `count` is the page's counter, which may have started
+    `audience` is the site's. `count` is the page's counter, which may have started
     before.
     """
 
@@ -134,7 +134,7 @@ async def history(site: Site, path: str | None, span: Span) -> History:
             readable(statistics.hours(path, span.first, span.last)),
         ),
         asyncio.gather(
-            readable(statistics.sources(span.first, span.last) if path is None else _none()),
+            readable(sources_in(statistics, path, span)),
             readable(statistics.audience(span.first, span.last) if path is None else _none()),
             readable(statistics.notes(span.first, span.last)),
             readable(_count(site.counting, path) if path is not None else _none()),
@@ -191,6 +191,13 @@ async def _pages(statistics: Reports, last: int) -> PageList:
 
 async def _sources(statistics: Reports, days: int, last: int) -> Sequence[Source]:
     return await statistics.sources(statistics.days_before(last, days - 1), last)
+
+
+async def sources_in(statistics: Reports, path: str | None, span: Span) -> Sequence[Source]:
+    """From where a page was visited in a period, or with None the site."""
+    if path is None:
+        return await statistics.sources(span.first, span.last)
+    return (await statistics.referrals(span.first, span.last)).sources_of(path)
 
 
 async def _count(counting: Counting, path: str) -> int:

@@ -138,7 +138,13 @@ def _live(
 
 def _sources(facts: Overview, asked: Asked) -> list[SourceRow]:
     week = last_days(facts.report, RANKED_DAYS) if facts.report else None
-    return sources_of(facts.sources, week, asked.words, SHOWN_SOURCES)
+    return sources_of(
+        facts.sources,
+        week,
+        asked.words,
+        SHOWN_SOURCES,
+        lambda host: asked.link("source", host=host, days=str(RANKED_DAYS)),
+    )
 
 
 def _snippet(facts: Overview, asked: Asked) -> str:

@@ -4,13 +4,14 @@ from ..http.response import PRIVATE, Response
 from ..statistics.api import Series, csv_of, csv_of_series
 from ..statistics.audience import told
 from ..statistics.page_list import ListedPage
-from .overview import readable
+from .overview import readable, sources_in
 from .page_table import chosen_order, titles_of
 from .pages import Asked
 from .periods import NotAPeriod, Span, span_of
+from .source_page import host_in
 
 CSV = b"text/csv; charset=utf-8"
-TABLES = ("days", "hours", "pages", "sources", "audience")
+TABLES = ("days", "hours", "pages", "sources", "source", "audience")
 
 
 async def show(asked: Asked) -> Response:
@@ -42,13 +43,16 @@ async def _content(name: str, asked: Asked, span: Span) -> bytes:
         found = pages.chosen(chosen_order(asked), asked.query.get("words", ""), titles)
         listed = ((*page, titles.get(page.path, "")) for page in found)
         return csv_of([(*ListedPage._fields, "title"), *listed])
+    path = asked.query.get("path") or None
     if name == "sources":
-        sources = await statistics.sources(span.first, span.last)
+        sources = await sources_in(statistics, path, span)
         return csv_of([("host", "views", "at_most"), *sources])
+    if name == "source":
+        referrals = await statistics.referrals(span.first, span.last)
+        return csv_of([("path", "views", "at_most"), *referrals.pages_of(host_in(asked))])
     if name == "audience":
         audience = await statistics.audience(span.first, span.last)
         rows = ((kind, *each) for kind, names in audience.items() for each in told(names))
         return csv_of([("kind", "name", "visitors"), *rows])
     unit = "hour" if name == "hours" else "day"
-    path = asked.query.get("path") or None
     return await csv_of_series(statistics, Series(path, unit, span.first, span.last))

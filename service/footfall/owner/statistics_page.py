@@ -99,7 +99,13 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
         "is_on": statistics.is_on,
         "kept": kept_of(past.report if past else None, statistics),
         "count": past.count if past else None,
-        "sources": sources_of(past.sources, past.report, asked.words, SHOWN_SOURCES)
+        "sources": sources_of(
+            past.sources,
+            past.report,
+            asked.words,
+            SHOWN_SOURCES,
+            lambda host: asked.link("source", host=host, **span.fields()),
+        )
         if past
         else [],
         "audience": audience_of(past, asked.words),

@@ -38,6 +38,7 @@ from .calendar import MAX_DAYS, date_of, day_number, days_between
 from .most_read import MAX_PAGES, ORDERS, PERIODS
 from .noun import Statistics
 from .reports import Report, Reports
+from .source_views import MAX_SOURCES
 
 # /statistics alone is a page (owner/public_page.py).
 operation = Declared[Statistics]("statistics", API, UI)
@@ -159,7 +160,10 @@ async def _series(reports: Reports, parsed: Series) -> bytes:
         hours = [{"at": _hour(at), "views": n} for at, n in sorted(views.items()) if n]
         return orjson.dumps(body | {"total": sum(views.values()), "views": hours})
     report = await reports.report(parsed.path, first, last)
-    sources = await reports.sources(first, last) if parsed.path is None else []
+    if parsed.path is None:
+        sources = await reports.sources(first, last)
+    else:
+        sources = (await reports.referrals(first, last)).sources_of(parsed.path)[:MAX_SOURCES]
     rows = [source._asdict() for source in sources]
     audience = await reports.audience(first, last) if parsed.path is None else {}
     classes = {

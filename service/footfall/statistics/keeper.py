@@ -13,6 +13,7 @@ from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from . import agents
 from .calendar import HOUR_MS, KEPT_HOURS
+from .day_lists import DayLists
 from .moments import hour_number
 from .reports import DAY, DAYS_OF_MONTH, Reports
 from .salts import Salts
@@ -84,8 +85,11 @@ class Keeper:
         days = [Reports.days_before(now // DAY, ago) for ago in range(last + 1)]
         parts: Sequence[Callable[[], Awaitable[None]]] = (
             partial(self._keep_numbers, now, oldest),
-            *(partial(self._keep_sources, days[ago], ago) for ago in range(1, last + 1)),
-            *(partial(self._keep_audience, days[ago], ago) for ago in range(1, last + 1)),
+            *(
+                partial(self._keep_list, lists, days[ago], ago)
+                for lists in (self._site.sources, self._site.referrals, self._site.audience)
+                for ago in range(1, last + 1)
+            ),
             *(partial(self._keep_read, days[ago], ago) for ago in range(last + 1)),
         )
         for part in parts:
@@ -99,17 +103,10 @@ class Keeper:
         await self._site.keep(_before(shares, now), self._kept_ms)
         await self._site.drop(_before(shares, oldest))
 
-    async def _keep_sources(self, day: int, ago: int) -> None:
-        sources = await self._site.shares_of_sources(day)
-        await self._site.keep_sources(day, sources, self._kept_ms)
+    async def _keep_list(self, lists: DayLists, day: int, ago: int) -> None:
+        await lists.keep(day, await lists.shares(day), self._kept_ms)
         if ago >= KEPT_SHARES:
-            await self._site.drop_sources(day)
-
-    async def _keep_audience(self, day: int, ago: int) -> None:
-        classes = await self._site.shares_of_audience(day)
-        await self._site.keep_audience(day, classes, self._kept_ms)
-        if ago >= KEPT_SHARES:
-            await self._site.drop_audience(day)
+            await lists.drop(day)
 
     async def _keep_read(self, day: int, ago: int) -> None:
         await self._most_read.keep(day)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..hosts import MAX_HOST_CHARACTERS
 from ..http.params import RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..limits.clients import pool_client_of
@@ -93,6 +94,57 @@ async def as_table(statistics: Statistics, parsed: PagesAsked, caller: Caller) -
     """All of them, for spreadsheets."""
     _, found = await _found(statistics, parsed, caller)
     return tagged_by_body(csv_of([ListedPage._fields, *found]))
+
+
+MAX_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAsked:
+    host: str
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "SourceAsked":
+        return cls(values["host"], *period_of(values, context))
+
+
+SOURCE = Fields(
+    SourceAsked.of,
+    (
+        Text("host", "As in `sources`", MAX_HOST_CHARACTERS, required="host can not be blank"),
+        *DAY_FIELDS,
+    ),
+    source="query",
+)
+SOURCE_ANSWER = AnswerSchema(
+    object_of(
+        to=TEXT,
+        is_whole=FLAG,
+        pages=list_of(object_of(path=TEXT, views=NUMBER, at_most=NUMBER)),
+        sources=list_of(object_of(host=TEXT, views=NUMBER, at_most=NUMBER)),
+        **{"from": TEXT},
+    )
+)
+
+
+@operation("statistics_source", "GET", "/statistics/source", SOURCE, ADMINISTRATOR, SOURCE_ANSWER)
+async def of_source(statistics: Statistics, parsed: SourceAsked, caller: Caller) -> JsonObject:
+    """To which pages visitors came from a host, and from which of its pages."""
+    async with statistics.pool.turn(pool_client_of(caller)):
+        found = await statistics.reports.referrals(parsed.first, parsed.last)
+        pages, sources = found.pages_of(parsed.host), found.origins_in(parsed.host)
+    return {
+        "from": date_of(parsed.first).isoformat(),
+        "to": date_of(parsed.last).isoformat(),
+        "is_whole": found.is_whole,
+        "pages": [
+            {"path": each.host, "views": each.views, "at_most": each.at_most}
+            for each in pages[:MAX_LISTED]
+        ],
+        "sources": [source._asdict() for source in sources[:MAX_LISTED]],
+    }
 
 
 # For the queue of the admin UI.

@@ -22,8 +22,9 @@ from .store import Views
 DAYS_OF_MONTH = 100
 DAY_DIGITS = 8
 
-# How to combine a number with an existing one; `source` is `add` for a bounded number of hosts.
-How = Literal["add", "most", "source"]
+# How to combine a number with an existing one; `source` and `referral` are `add` for a bounded
+# number of them.
+How = Literal["add", "most", "source", "referral"]
 
 
 class PastDay(NamedTuple):
@@ -50,7 +51,7 @@ class PageChange(NamedTuple):
 
 
 class SiteChange(NamedTuple):
-    """A field of the site's sums of a month, or of its sources of a day."""
+    """A field of the site's sums of a month, or of its sources or referrals of a day."""
 
     how: How
     day: int
@@ -169,6 +170,8 @@ class PastViews:
     def _sum_of(self, change: SiteChange) -> str:
         if change.how == "source":
             return self._keys.sources(change.day)
+        if change.how == "referral":
+            return self._keys.referrals(change.day)
         return self._keys.site_views(change.day // DAYS_OF_MONTH)
 
     def _site_words_of(self, change: SiteChange) -> Iterable[object]:

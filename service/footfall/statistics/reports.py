@@ -6,7 +6,7 @@ estimate, and is marked; and lists know a page only if it was among the most vie
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
@@ -21,10 +21,12 @@ from .calendar import (
     days_between,
     months_between,
 )
+from .day_lists import DayLists
 from .minute_cache import MinuteCache
 from .most_read import MAX_PAGES, MostRead, TopPage
 from .page_list import PageList, PageLists
 from .page_views import people_of
+from .referrals import Referrals, referrals_in
 from .site_store import SiteNumbers, SiteViews
 from .source_views import Source, Sources, views_by_host
 from .store import Views
@@ -188,26 +190,40 @@ class Reports:
 
     async def sources(self, first: int, last: int) -> list[Source]:
         """The hosts from which most visitors came in the last MAX_SOURCE_DAYS of the period."""
-        days = days_between(first, last)[-MAX_SOURCE_DAYS:]
-        found, recent = Sources(), self._recent_days()
-        for at in range(0, len(days), SOURCE_DAYS_A_TRIP):
-            some = days[at : at + SOURCE_DAYS_A_TRIP]
-            for day, kept in zip(some, await self._site.sources(some), strict=True):
-                shares = await self._site.shares_of_sources(day) if day in recent else kept
-                found.add(max(shares, kept, key=lambda part: views_by_host(part).total()))
+        found = Sources()
+        async for kept, shares in self._of_days(self._site.sources, first, last):
+            found.add(_fuller(kept, shares))
         return found.ranked()
+
+    async def referrals(self, first: int, last: int) -> Referrals:
+        """To which pages visitors came from where in the last MAX_SOURCE_DAYS of the period; it is
+        cached for a minute."""
+
+        async def make() -> Referrals:
+            found = Sources(most=None)
+            async for kept, shares in self._of_days(self._site.referrals, first, last):
+                found.add(_fuller(kept, shares))
+            return referrals_in(found)
+
+        found: Referrals = await self._listed.find_or_make(("referrals", first, last), make)
+        return found
 
     async def audience(self, first: int, last: int) -> dict[str, Counter[str]]:
         """Visitors of the last MAX_SOURCE_DAYS of the period by kind and name, of the site."""
-        days, recent = days_between(first, last)[-MAX_SOURCE_DAYS:], self._recent_days()
         total = Counter[str]()
+        async for kept, shares in self._of_days(self._site.audience, first, last):
+            total.update(kept | shares)
+        return by_kind(total.items())
+
+    async def _of_days(
+        self, lists: DayLists, first: int, last: int
+    ) -> AsyncIterator[tuple[Counter[str], Counter[str]]]:
+        """The stored sum of each day, and what its shares have together if it is a recent one."""
+        days, recent = days_between(first, last)[-MAX_SOURCE_DAYS:], self._recent_days()
         for at in range(0, len(days), SOURCE_DAYS_A_TRIP):
             some = days[at : at + SOURCE_DAYS_A_TRIP]
-            for day, kept in zip(some, await self._site.audience(some), strict=True):
-                total.update(
-                    kept | await self._site.shares_of_audience(day) if day in recent else kept
-                )
-        return by_kind(total.items())
+            for day, kept in zip(some, await lists.kept(some), strict=True):
+                yield kept, await lists.shares(day) if day in recent else Counter()
 
     async def top(self, by: str, days: int, count: int) -> list[TopPage]:
         """The first `count` pages, of MAX_PAGES at most; see MostRead. It is cached for a
@@ -246,6 +262,11 @@ class Reports:
         """The days of which shares may be there still."""
         today = self.today()
         return [today, self.days_before(today, 1)]
+
+
+def _fuller(kept: Counter[str], shares: Counter[str]) -> Counter[str]:
+    """Shares grow until they are summed and removed."""
+    return max(shares, kept, key=lambda part: views_by_host(part).total())
 
 
 def _days_of_site(numbers: SiteNumbers) -> dict[int, Day]:

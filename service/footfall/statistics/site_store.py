@@ -6,7 +6,7 @@ hours and days, the sum is stored, and the shares are removed.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import inf, isfinite
 from typing import NamedTuple
@@ -18,13 +18,12 @@ from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..ids import split
+from . import day_lists
 from .calendar import MINUTE_MS
 from .ever_store import EverStore
-from .numbered import by_name, by_number, hashes, is_number
+from .numbered import by_number, hashes, is_number
 from .page_views import by_class
-from .source_views import Sources
 from .store import every_month
-from .visits import SHARES
 
 # An hour such as 2026112316 divided by this is its day.
 HOURS = 100
@@ -68,6 +67,9 @@ class SiteViews:
         self._redis = redis
         self._keep = scripts["views/keep"]
         self._keys = keys
+        self.sources = day_lists.sources_of(redis, scripts, keys)
+        self.referrals = day_lists.referrals_of(redis, scripts, keys)
+        self.audience = day_lists.audience_of(redis, scripts, keys)
 
     async def shares(self) -> SiteNumbers:
         """What the shares have together."""
@@ -99,16 +101,14 @@ class SiteViews:
         damage = None
         for month, fields in months.items():
             try:
-                await self._kept(self._keys.site_views(int(month)), kept_ms, fields)
+                counted = [word for item in fields.items() for word in item]
+                key = self._keys.site_views(int(month))
+                await self._keep(sums=key, kept_ms=kept_ms, counted=counted)
             except ErrorReply as error:
                 # The other months are stored nevertheless.
                 damage = error
         if damage:
             raise damage
-
-    async def _kept(self, key: str, kept_ms: int, fields: Mapping[str, int]) -> None:
-        counted = [word for item in fields.items() for word in item]
-        await self._keep(sums=key, kept_ms=kept_ms, counted=counted)
 
     async def drop(self, numbers: SiteNumbers) -> None:
         """Remove stored numbers from the shares."""
@@ -116,55 +116,9 @@ class SiteViews:
             shares = map(self._keys.share, range(GROUPS))
             await self._redis.change(*(("HDEL", share, *fields) for share in shares))
 
-    async def sources(self, days: Sequence[int]) -> list[Counter[str]]:
-        """The stored hosts of each day from which visitors came (source_views.py)."""
-        days_sources = await hashes(self._redis, [*map(self._keys.sources, days)], spares=True)
-        return [Counter(by_name(fields)) for fields in days_sources]
-
-    async def shares_of_sources(self, day: int) -> Counter[str]:
-        """Sources of a day that was not stored yet, or is not over."""
-        keys = [self._keys.sources_in(group, day) for group in range(GROUPS)]
-        return Sources(map(by_name, await hashes(self._redis, keys, spares=True))).fields()
-
-    async def keep_sources(self, day: int, sources: Counter[str], kept_ms: int) -> None:
-        """Store those of a day that is over."""
-        if sources:
-            await self._kept(self._keys.sources(day), kept_ms, sources)
-
-    async def drop_sources(self, day: int) -> None:
-        """Remove the shares of a day, whose sum is stored."""
-        await self._drop(self._keys.sources_in, day)
-
-    async def audience(self, days: Sequence[int]) -> list[Counter[str]]:
-        """The stored classes of each day's visitors (audience.py)."""
-        kept = await hashes(self._redis, [*map(self._keys.audience, days)], spares=True)
-        return [Counter(by_name(fields)) for fields in kept]
-
-    async def shares_of_audience(self, day: int) -> Counter[str]:
-        """Classes of a day that was not stored yet, or is not over."""
-        # Of the groups in which the site's visitors are distinguished.
-        groups = range(0, GROUPS, GROUPS // SHARES)
-        keys = [self._keys.audience_in(group, day) for group in groups]
-        total = Counter[str]()
-        for fields in await hashes(self._redis, keys, spares=True):
-            total.update(by_name(fields))
-        return total
-
-    async def keep_audience(self, day: int, classes: Counter[str], kept_ms: int) -> None:
-        """Store those of a day that is over."""
-        if classes:
-            await self._kept(self._keys.audience(day), kept_ms, classes)
-
-    async def drop_audience(self, day: int) -> None:
-        """Remove the shares of a day, whose sum is stored."""
-        await self._drop(self._keys.audience_in, day)
-
     async def drop_read(self, day: int) -> None:
         """Remove the shares of a day's most read pages, whose sum is stored."""
-        await self._drop(self._keys.read_in, day)
-
-    async def _drop(self, share: Callable[[int, int], str], day: int) -> None:
-        await self._redis.change(*(("DEL", share(group, day)) for group in range(GROUPS)))
+        await self._redis.change(*(("DEL", self._keys.read_in(g, day)) for g in range(GROUPS)))
 
     async def shares_of_read(self, day: int) -> Counter[str]:
         """The pages most viewed on a day, by path: those of each group; and UNLISTED."""

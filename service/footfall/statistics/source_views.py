@@ -1,13 +1,13 @@
-"""How many views came from which host: exactly, or at least so many.
+"""How many views came from which source: exactly, or at least so many.
 
-A share of a day has room for some hosts. When it is full, those drop out that have fewest views,
-with those counted that they may have had before they came in. So who comes in may have had as many
-as the last that dropped out. With N views in a share of k hosts that is at most N / k (Metwally,
-Agrawal and El Abbadi, 2005: Space-Saving).
+A share of a day has room for some sources: hosts, or hosts and pages (referrals.py). When it is
+full, those drop out that have fewest views, with those counted that they may have had before they
+came in. So who comes in may have had as many as the last that dropped out. With N views in a share
+of k sources that is at most N / k (Metwally, Agrawal and El Abbadi, 2005: Space-Saving).
 
-A share is stored as a hash, and so is the sum of a day: host -> views; "" -> views of all others;
-a space and a host -> how many more it may have; a space alone -> how many those may have that are
-not in it.
+A share is stored as a hash, and so is the sum of a day: source -> views; "" -> views of all
+others; a space and a source -> how many more it may have; a space alone -> how many those may have
+that are not in it.
 """
 
 from collections import Counter
@@ -16,11 +16,13 @@ from typing import NamedTuple
 
 # The name of the others together, and what stands before the host of a number of possible views.
 OTHERS, MORE = "", " "
-MAX_SOURCES = 1_000
+# Of the site, a day.
+MAX_SOURCES, MAX_REFERRALS = 1_000, 300
 
 
 class Source(NamedTuple):
-    """A host, or "" for the others together; its views, and how many they may be at most."""
+    """A host, or what the list is of; or "" for the others together. Its views, and how many they
+    may be at most."""
 
     host: str
     views: int
@@ -36,9 +38,12 @@ def views_by_host(part: Mapping[str, int]) -> Counter[str]:
 
 
 class Sources:
-    """Shares of a day, or days, together."""
+    """Shares of a day, or days, together, and the `most` with most views among them."""
 
-    def __init__(self, parts: Iterable[Mapping[str, int]] = ()) -> None:
+    def __init__(
+        self, parts: Iterable[Mapping[str, int]] = (), most: int | None = MAX_SOURCES
+    ) -> None:
+        self._most = most
         self._views = Counter[str]()
         # How many more a host may have that is in no part, and what of it a listed one lacks.
         self._more = 0
@@ -58,7 +63,7 @@ class Sources:
         self._views.update(part)
 
     def ranked(self) -> list[Source]:
-        """The MAX_SOURCES with most views, the first ones first, and the others behind them."""
+        """Sources with most views, the first ones first, and the others behind them."""
         listed, others, _ = self._ranked()
         return [*listed, Source(OTHERS, others, others)] if others else listed
 
@@ -76,8 +81,8 @@ class Sources:
         hosts = [each for each in ranked if each[0] != OTHERS]
         listed = [
             Source(host, views, views + self._more - self._known[host])
-            for host, views in hosts[:MAX_SOURCES]
+            for host, views in hosts[: self._most]
         ]
-        rest = hosts[MAX_SOURCES:]
+        rest = hosts[len(listed) :]
         others = self._views[OTHERS] + sum(views for _, views in rest)
         return listed, others, self._more + (rest[0][1] if rest else 0)

@@ -30,6 +30,7 @@ from .page_views import (
     on_days,
     read_of,
 )
+from .referrals import ReferralNames
 
 # As many as may be stored, the current one, and one that has started in another time zone.
 MOST_MONTHS = 122
@@ -64,6 +65,7 @@ class Views:
         self._read_page = scripts["views/read"]
         self._keys = keys
         self._forget = forget
+        self._referrals = ReferralNames(redis, scripts, keys)
 
     async def months(self, path: str, months: Sequence[int]) -> dict[int, Month]:
         """The months, of these such as 202611, in which the page was viewed."""
@@ -193,10 +195,11 @@ class Views:
         self, name: str, delta: int, what: str, needed: Sequence[str], arguments: Mapping[str, int]
     ) -> int:
         counts = self._keys.counts(name)
-        site, sources, numbers = self._keys.shares_beside(counts.encode(), 0)
+        site, sources, referrals, numbers = self._keys.shares_beside(counts.encode(), 0)
         (count,) = await self._count(
             site=site,
             sources=sources,
+            referrals=referrals,
             numbers=numbers,
             counts=[counts, numbers, *needed],
             plain=0,
@@ -213,7 +216,8 @@ class Views:
 
     async def relist(self, source: str, target: str) -> None:
         """Replace a page by another one in the lists of most viewed pages, with the other one's
-        current views."""
+        current views; and in referrals."""
+        await self._rename({source: target})
         groups, site = days_of_groups(), last_days(DAYS_OF_SITE)
         (ever,) = await self.counts([target])
         on_days = await self.on_days([target], site)
@@ -260,7 +264,12 @@ class Views:
         if commands:
             commands.append(("HDEL", self._keys.titles, *paths))
             await self._redis.change(*commands)
+            await self._rename(dict.fromkeys(paths, ""))
             self._forget()
+
+    async def _rename(self, new: Mapping[str, str]) -> None:
+        days = [100 * month + day for month in every_month() for day in range(1, 32)]
+        await self._referrals.rename(new, days, days_of_groups())
 
     def _every_key(self, path: str) -> Iterator[str]:
         """All that a page may have, in one slot."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 
-from ..hosts import source_of
 from ..http.params import MAX_PATH
 from ..markup import is_safe_url
 from ..statistics.agents import OTHER_BOT, PEOPLE, PREFETCH, WEBDRIVER
 from ..statistics.calendar import LEAST_MS, MOST_MS
+from ..statistics.sources import source_in
 from .access_log import log_source
 from .page_views import NO_PATH, ViewReport
 from .past_log import NumberedView, PastLog, PastView
@@ -75,8 +75,8 @@ def _view(row: Record, number: int, own: frozenset[str]) -> PastView | str:
     agent = PEOPLE if bot in _PEOPLE else _AGENTS.get(bot, OTHER_BOT)
     is_first = agent == PEOPLE and truth(row["FirstVisit"])
     visitor = _visitor(row["Session"], number) if is_first else None
-    host = host_of(row["Referrer"], row["Referrer scheme"], own)
-    return PastView(at, page_of(row["path"]), visitor, agent, host)
+    referrer = source_named(row["Referrer"], row["Referrer scheme"], own)
+    return PastView(at, page_of(row["path"]), visitor, agent, referrer)
 
 
 def _at(row: Record) -> int | None:
@@ -95,13 +95,13 @@ def _visitor(session: str, number: int) -> int:
     return int.from_bytes(blake2b(of.encode(), digest_size=8).digest(), signed=True)
 
 
-def host_of(referrer: str, scheme: str, own: frozenset[str]) -> str:
+def source_named(referrer: str, scheme: str, own: frozenset[str]) -> str:
     """Links are stored without their scheme; names of campaigns are not hosts."""
     match scheme:
         case "h":
-            return source_of(f"https://{referrer}", own)
+            return source_in(f"https://{referrer}", own)
         case "o":
-            return source_of(referrer, own)
+            return source_in(referrer, own)
     return ""
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..statistics.agents import PEOPLE
 from ..statistics.calendar import LEAST_MS, MOST_MS
-from .goatcounter import EVENT, NO_DATE, excluded, host_of, page_of
+from .goatcounter import EVENT, NO_DATE, excluded, page_of, source_named
 from .json_rows import Record, objects
 from .page_views import ViewReport
 from .past_log import NumberedView, PastLog, PastView
@@ -40,11 +40,11 @@ def totals_log(
     """The export as one log, in the order of time. Raises Damaged, OSError."""
     tables = {name: _table(sources, name) for name in (_PATHS, _REFS, _TOTALS)}
     pages = {whole(row.get("id")): _page(row) for _, row in _rows(tables[_PATHS])}
-    hosts = {whole(row.get("id")): _host(row, own) for _, row in _rows(tables[_REFS])}
+    named = {whole(row.get("id")): _source(row, own) for _, row in _rows(tables[_REFS])}
     with closing(sqlite3.connect("")) as db:
         db.execute("CREATE TABLE totals (at INTEGER, page INTEGER, ref INTEGER, count INTEGER)")
         _read(db, tables[_TOTALS], pages.keys(), report)
-        yield PastLog("", partial(_views, db, pages, hosts, report))
+        yield PastLog("", partial(_views, db, pages, named, report))
 
 
 def _page(row: Record) -> _Page:
@@ -52,8 +52,8 @@ def _page(row: Record) -> _Page:
     return _Page(written if is_event else page_of(written), is_event)
 
 
-def _host(row: Record, own: frozenset[str]) -> str:
-    return host_of(text(row.get("ref")) or "", text(row.get("ref_scheme")) or "", own)
+def _source(row: Record, own: frozenset[str]) -> str:
+    return source_named(text(row.get("ref")) or "", text(row.get("ref_scheme")) or "", own)
 
 
 def _table(sources: Sequence[Source], name: str) -> Source:
@@ -91,14 +91,14 @@ def _read(
 def _views(
     db: sqlite3.Connection,
     pages: dict[int | None, _Page],
-    hosts: dict[int | None, str],
+    named: dict[int | None, str],
     report: ViewReport,
 ) -> Iterator[NumberedView]:
     replies = db.execute("SELECT at, page, ref, count FROM totals ORDER BY at, page, ref")
     for number, (at, id, ref, count) in enumerate(replies, 1):
         page = pages[id]
         why = EVENT if page.is_event else excluded(page.path)
-        view = PastView(at, page.path, None, PEOPLE, hosts.get(ref, ""))
+        view = PastView(at, page.path, None, PEOPLE, named.get(ref, ""))
         for _ in range(count):
             report.note(why, page.path)
             if not why:

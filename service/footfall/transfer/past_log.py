@@ -7,9 +7,9 @@ from itertools import chain
 from secrets import token_bytes
 from typing import NamedTuple
 
-from ..hosts import source_of
 from ..ids import digest
 from ..statistics.agents import PEOPLE, class_of
+from ..statistics.sources import source_in
 from ..statistics.visitors import MAX_SALT_BYTES, agent_part, number_of, salted, sender_of
 from .access_log import LogRow, first_rows, in_order, log_source
 from .page_views import ViewReport, page_views
@@ -24,13 +24,13 @@ ACCESS_LOG = "access-log"
 
 class PastView(NamedTuple):
     """`at` in ms; `visitor` a number, None if visitors are not counted; `agent` the class of a bot,
-    or PEOPLE; `host` the source, or ""."""
+    or PEOPLE; `source` the referring host, and its page's path if known, or ""."""
 
     at: int
     path: str
     visitor: int | None
     agent: str
-    host: str
+    source: str
 
 
 NumberedView = tuple[int, PastView]
@@ -83,4 +83,4 @@ def _view(row: LogRow, own: frozenset[str], hasher: "blake2b") -> PastView:
     is_person = agent == PEOPLE
     sender = sender_of(row.address)
     visitor = number_of(hasher, sender, agent_part(row.user_agent)) if is_person else None
-    return PastView(row.at, row.path, visitor, agent, source_of(row.referer, own))
+    return PastView(row.at, row.path, visitor, agent, source_in(row.referer, own))

@@ -14,6 +14,7 @@ from ..statistics.agents import PEOPLE
 from ..statistics.calendar import LocalHour
 from ..statistics.moments import hour_number
 from ..statistics.past_store import PageChange, SiteChange
+from ..statistics.referrals import host_of, name_of
 from ..statistics.site_store import MAX_LISTED
 from .past_log import PastView
 
@@ -72,8 +73,9 @@ class ViewStaging:
         self._sums[day, "add", str(hour_number(hour))] += 1
         if view.agent != PEOPLE:
             self._sums[day, "add", f"b{day} {view.agent}"] += 1
-        elif view.host:
-            self._sums[day, "source", view.host] += 1
+        elif view.source:
+            self._sums[day, "source", host_of(view.source)] += 1
+            self._sums[day, "referral", name_of(view.source, view.path)] += 1
         if view.visitor is not None:
             self._visitors.add((day, _page(view.path), view.visitor))
             self._visitors.add((day, _SITE, view.visitor))
@@ -113,7 +115,8 @@ class ViewStaging:
         return [_page_change(path, day, list(rows), people) for path, rows in by_path]
 
     def site_changes(self, day: int) -> list[SiteChange]:
-        rows = self._db.execute(_SUMS, (day,))
+        # Of too many sources, those with fewest views have no place.
+        rows = sorted(self._db.execute(_SUMS, (day,)), key=lambda row: -row[2])
         changes = [SiteChange(how, day, field, views) for how, field, views in rows]
         if visitors := self._people(day).get(_SITE):
             changes.append(SiteChange("most", day, f"v{day}", visitors))

@@ -15,7 +15,7 @@ try { // storage may throw
 const count = dataset.noCount == null && !out && ask('article', { method: 'POST', keepalive: true,
 	body: JSON.stringify({ path: own, type: 'time', action: 'inc',
 		referrer: /[?&](utm_(source|campaign)|ref)=([\w.-]+)/.exec(search)?.[3]
-			|| d.referrer.split(/[/:]+/).find((host, i) => i == 1 && host != location.hostname),
+			|| d.referrer.split(/[/:]+/)[1] != location.hostname && d.referrer.split(/[?#]/)[0] || void 0,
 		webdriver: navigator.webdriver || void 0 }) })
 await when(d.readyState == 'loading', 'DOMContentLoaded')
 

@@ -20,6 +20,8 @@ const WHOLE = ['', 'statistics'];
 
 const asked = location.pathname.split('/').pop();
 const main = document.querySelector('main');
+// Forms whose texts survive a reload.
+const kept = new Set();
 
 async function begin() {
   const loaded = loadWords();
@@ -39,8 +41,19 @@ async function begin() {
   }
   const module = await import(`./${name || 'queue'}.js`);
   document.title = `${say(`page.${name || 'queue'}`)} · ${document.title}`;
-  await module.open(main, account);
-  main.querySelectorAll('form.stack').forEach((form, place) => keepDraft(form, form.dataset.form ?? `${asked} ${place}`));
+  const opened = module.open(main, account);
+  // Somebody may type while lists are loaded.
+  keepDrafts();
+  await opened;
+  keepDrafts();
+}
+
+function keepDrafts() {
+  for (const form of main.querySelectorAll('form.stack')) {
+    if (kept.has(form)) continue;
+    keepDraft(form, form.dataset.form ?? `${asked} ${kept.size}`);
+    kept.add(form);
+  }
 }
 
 /** After a link on another site, the browser omits the cookie; from this page, it sends it. */

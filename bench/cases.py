@@ -20,6 +20,7 @@ from footfall.ids import SHORT, IdGenerator
 from footfall.model import Account, Ban, Comment, Credentials, Session
 from footfall.notifications.store.outbox import CONSUMER, GROUP
 from footfall.statistics.audience import KINDS
+from footfall.statistics.source_views import MAX_REFERRALS
 from footfall.tasks import Task
 
 from . import seed
@@ -167,6 +168,11 @@ def _views() -> Cases:
             "counter": _bucket(n),
             "views": [f"days:{n}", f"bots:{n}", f"hours:{n}"],
             "name": f"time {path(n)}",
+        },
+        # There and back, of a list that `prepare` has filled.
+        "views/rename_referrals, 1 page of 300": lambda n: {
+            "referrals": "referrals of a day",
+            "names": [path(n % 2), path(1 - n % 2)],
         },
     }
 
@@ -603,14 +609,16 @@ def _outbox() -> Cases:
 
 
 def prepare(redis: Redis, calls: int) -> None:
-    """Add the entries that the outbox's scripts take, one with a known id for each call; and a page
-    with many roots."""
+    """Add the entries that the outbox's scripts take, one with a known id for each call; a day of
+    referrals; and a page with many roots."""
     redis.xgroup_create("bench:jobs", GROUP, "0", mkstream=True)
     filling = redis.pipeline()
     for n in range(calls):
         for key in ("jobs", "undelivered"):
             filling.xadd(f"bench:{key}", {"task": "{}"}, f"{n + 1}-0")
         filling.zadd("bench:retries", {f"task {n}": n})
+    referrals = {f"{path(n)[1:]} {path(n)}": 7 for n in range(MAX_REFERRALS)}
+    filling.hset("bench:referrals of a day", mapping=referrals)
     filling.execute()
     redis.xreadgroup(GROUP, CONSUMER, {"bench:jobs": ">"}, calls)
     names = [f"bench:long:{name}" for name in LONG_KEYS]

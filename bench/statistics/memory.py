@@ -137,7 +137,7 @@ async def of_the_site(past: Past, many: int) -> AsyncIterator[Row]:
     for what, today, kept in (
         ("list of most read pages", past.keys.read_in, past.keys.most_read),
         ("sources", past.keys.sources_in, past.keys.sources),
-        ("referrals", past.keys.referrals_in, past.keys.referrals),
+        ("sources of pages", past.keys.referrals_in, past.keys.referrals),
     ):
         number = day_number(day)
         groups = past.bytes_of(today(group, number) for group in range(GROUPS))

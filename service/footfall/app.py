@@ -287,9 +287,12 @@ def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
     weekly = _weekly_of(
         settings, notifications.outbox, zone, lambda monday: week_of(site, monday, url)
     )
-    return _delivery_of(
-        settings, site.comments, notifications.outbox, notifications.recipients, weekly
+    outbox, recipients, titles = (
+        notifications.outbox,
+        notifications.recipients,
+        site.statistics.titles,
     )
+    return _delivery_of(settings, site.comments, outbox, recipients, weekly, titles)
 
 
 def _weekly_of(
@@ -313,6 +316,7 @@ def _delivery_of(
     outbox: Outbox,
     recipients: Recipients,
     weekly: WeeklyMail | None = None,
+    titles: Titles | None = None,
 ) -> Delivery:
     try:
         channels = channels_of(
@@ -326,8 +330,17 @@ def _delivery_of(
         spam_checkers = spam_checkers_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None
-    urls = {"title": settings.title, "site_url": settings.site_url}
-    return Delivery(comments, outbox, recipients, channels, spam_checkers, weekly, **urls)
+    return Delivery(
+        comments,
+        outbox,
+        recipients,
+        channels,
+        spam_checkers,
+        weekly,
+        title=settings.title,
+        site_url=settings.site_url,
+        titles=titles,
+    )
 
 
 def _account_mails_of(settings: SiteSettings, store: Store, process: Process) -> AccountMails:

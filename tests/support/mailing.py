@@ -1,8 +1,10 @@
-"""A site that emails its accounts, and what has come."""
+"""A site that sends emails, and what has come."""
 
+import asyncio
 import re
 from email.message import EmailMessage
 
+from footfall.notifications.rules.delivery import Delivery
 from tests.conftest import Site
 
 from .logging_in import HERE
@@ -42,3 +44,10 @@ async def mailed(site: Site, server: MailServer) -> list[tuple[str, EmailMessage
     await site.settled()
     came, server.came = server.came, []
     return came
+
+
+async def run(delivery: Delivery) -> None:
+    """Deliver all that is due."""
+    await delivery._outbox.start()
+    while await delivery.step() or delivery._running:
+        await asyncio.gather(*delivery._running)

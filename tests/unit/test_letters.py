@@ -81,6 +81,7 @@ def letters(words: Words) -> list[Letter]:
                 "My Blog",
                 "https://b.example",
                 LINKS.queue,
+                {},
             ),
         ),
     ]
@@ -148,10 +149,24 @@ def test_a_letter_without_addresses_has_no_links(site_url: str) -> None:
     for letter in (
         owner_letter(EN, reply, None),
         reader_letter(EN, reply, Unsubscribing(may_get=True)),
-        digest_letter(EN, News(1, 0, [], [], "", site_url, "")),
+        digest_letter(EN, News(1, 0, [], [], "", site_url, "", {})),
     ):
         assert ("href" in letter.html) == bool(site_url)
         assert "Your site" in letter.text
+
+
+def test_a_page_is_named_by_its_title_if_that_is_known() -> None:
+    title = "On <gardens>\n\u202ehttps://evil.example"
+    notified = news(comment(), parent=comment("Is it?"), page_title=title)
+    (sample,) = [comment()]
+    digest = News(1, 0, [sample], [], "Blog", "", "", {sample.path: title})
+    shown = "On <gardens> %E2%80%AEhttps:/evil.example (/a)"
+    assert f"commented on {shown}:" in owner_letter(EN, notified, LINKS).text
+    assert f"you wrote on {shown}:" in reader_letter(EN, notified, STOP).text
+    assert f" on {shown}:" in digest_letter(EN, digest).text
+    assert "On &lt;gardens&gt;" in owner_letter(EN, notified, LINKS).html
+    untitled = news(comment())
+    assert "commented on /a:" in owner_letter(EN, untitled, LINKS).text
 
 
 def test_strangers_words_change_nothing_but_words() -> None:
@@ -168,7 +183,7 @@ def test_strangers_words_change_nothing_but_words() -> None:
 
 def test_a_digest_tells_of_what_it_does_not_quote() -> None:
     long = comment("word " * 100)
-    letter = digest_letter(EN, News(1234, 1, [long], [], "Blog", "", ""))
+    letter = digest_letter(EN, News(1234, 1, [long], [], "Blog", "", "", {}))
     assert letter.subject == "Blog: 1,234 new comments"
     assert "1 comment is pending" in letter.text
     assert "… and 1,233 more." in letter.text

@@ -26,6 +26,7 @@ from footfall.notify.push import Push
 from footfall.notify.webhook import signature
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.losing import lost_replies
+from tests.support.mailing import run
 from tests.support.receivers import MailServer, Receiver, receiver
 
 OWNER = "owner@example.com"
@@ -59,12 +60,6 @@ async def deliver(site: Site, *channels: Any) -> None:
     await site.settled()
     delivery = Delivery(*told_by(site), channels, site_url="https://blog.example")
     await run(delivery)
-
-
-async def run(delivery: Delivery) -> None:
-    await delivery._outbox.start()
-    while await delivery.step() or delivery._running:
-        await asyncio.gather(*delivery._running)
 
 
 async def test_each_change_of_a_comment_is_told_once(telling: Site) -> None:
@@ -417,6 +412,7 @@ def mailing(mails: MailServer, **more: str) -> dict[str, str]:
         "SITE_URL": "https://blog.example",
         "SERVER_URL": "https://talk.example",
         "NOTIFY_EVERY": "0",
+        "TITLES": "off",
         **more,
     }
 

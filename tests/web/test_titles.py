@@ -8,12 +8,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from footfall.app import create_delivery
+from footfall.config import Settings
 from footfall.outside import page_title
 from footfall.outside.page_title import MAX_HEAD_BYTES, title_of
 from footfall.process.process import now_ms
-from footfall.statistics import site_store
+from footfall.statistics import site_store, titles
 from footfall.statistics.titles import AT_ONCE
 from tests.conftest import Site, Sites
+from tests.support.mailing import run, settings_of, text_of
+from tests.support.receivers import MailServer
 
 OWNER = {"cookie": "footfall=admin"}
 HTML = "text/html; charset=utf-8"
@@ -132,6 +136,29 @@ async def test_a_page_is_listed_with_its_title_which_is_read_once(
     )
     table = await shown(site, "/ui/statistics.csv?table=pages")
     assert table.splitlines()[1] == "/a,1,1,0,0,0,\u201cA\u201d <i>\u202e"
+
+
+async def test_an_email_about_a_comment_waits_for_the_title_of_its_page(
+    make_site: Sites, blog: Blog, mails: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blog.publish("/p", b"<title>On gardens</title>")
+    make_site.store.outbox.is_on = True
+    environ = {**settings_of(mails), "AUTHOR_EMAIL": "owner@example.com", "NOTIFY_EVERY": "0"}
+    environ["SITE_URL"] = blog.url
+    site = await make_site(**environ)
+    delivery = create_delivery(Settings.from_env(environ), site.service)
+    root = await site.post("one", nick="Ann")
+    await site.settled()
+    await run(delivery)
+    assert "commented on On gardens (/p)" in text_of(mails.came[-1][1])
+    # A page that does not answer stops no email.
+    monkeypatch.setattr(titles, "PATIENCE_SECONDS", 0)
+    site.clock.now += 31 * 86_400_000
+    await site.reply(root, "two", mail="eve@example.com")
+    await site.settled()
+    await run(delivery)
+    assert len(mails.came) == 3
+    assert "you wrote on On gardens (/p)" in "".join(text_of(mail) for _, mail in mails.came)
 
 
 async def test_a_title_is_read_again_after_a_month_and_a_missing_one_after_a_day(

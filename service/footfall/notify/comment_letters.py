@@ -3,10 +3,10 @@
 A comment that is not public is quoted as plain text, without HTML and without a link to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..markup import shown_name
+from ..markup import shown_name, visible
 from ..model import Comment, Status
 from ..render.page_address import page_address, page_path
 from .letter import Letter, Link, Quote
@@ -44,7 +44,8 @@ class Wave(NamedTuple):
 
 class News(NamedTuple):
     """`number` of new comments, `samples` are the newest of those in no wave; `waiting` is the
-    number of pending ones on the whole site. `queue_url` is "" without SERVER_URL."""
+    number of pending ones on the whole site. `queue_url` is "" without SERVER_URL; `titles` are
+    those of pages that are known, by path."""
 
     number: int
     waiting: int
@@ -53,6 +54,7 @@ class News(NamedTuple):
     site_name: str
     site_url: str
     queue_url: str
+    titles: Mapping[str, str]
 
 
 def owner_letter(words: Words, notification: Notification, links: OwnerLinks | None) -> Letter:
@@ -61,7 +63,7 @@ def owner_letter(words: Words, notification: Notification, links: OwnerLinks | N
     is_waiting = notification.status == "waiting"
     opening = "owner.waiting" if is_waiting else "owner.new"
     lines: list[str | Quote] = [
-        say(opening, nick=nick, page=_page(about, notification.site_url)),
+        say(opening, nick=nick, page=_page_of(notification)),
         _quote(about, notification.status, notification.site_url),
     ]
     if parent:
@@ -95,7 +97,7 @@ def reader_letter(words: Words, notification: Notification, stop: Unsubscribing)
     about, parent, say = notification.about, notification.parent, words.say
     assert parent is not None
     nick, site = _nick(words, about), _site(words, notification.site_name)
-    page = _page(about, notification.site_url)
+    page = _page_of(notification)
     foot = _foot(words, "reply", site, notification.site_url)
     if stop.of_thread:
         foot += [Link(say("reply.thread"), stop.of_thread), Link(say("reply.all"), stop.of_all)]
@@ -121,7 +123,8 @@ def digest_letter(words: Words, news: News) -> Letter:
         counted.append(say("digest.waiting", news.waiting))
     lines: list[str | Quote] = [" ".join(counted)]
     for comment in news.samples:
-        page, text = _page(comment, news.site_url), " ".join(comment.source.split())
+        page = _page(comment, news.site_url, news.titles.get(comment.path, ""))
+        text = " ".join(comment.source.split())
         if len(text) > MAX_SAMPLE_CHARACTERS:
             text = f"{text[:MAX_SAMPLE_CHARACTERS]}…"
         lines += [say("digest.by", nick=_nick(words, comment), page=page), Quote(text)]
@@ -147,9 +150,14 @@ def _nick(words: Words, comment: Comment) -> str:
     return shown_name(comment.nick or "") or words.say("nobody")
 
 
-def _page(comment: Comment, site_url: str) -> str:
+def _page_of(notification: Notification) -> str:
+    return _page(notification.about, notification.site_url, notification.page_title)
+
+
+def _page(comment: Comment, site_url: str, title: str) -> str:
     """In which no email program finds the address of another host."""
-    return page_path(comment.path, site_url).replace("://", ":/")
+    path = _one_line(page_path(comment.path, site_url))
+    return f"{visible(_one_line(title))} ({path})" if title else path
 
 
 def _site(words: Words, name: str) -> str:

@@ -55,6 +55,8 @@ class Notification:
     parent_status: Status = "approved"
     # Of `about` with its status, as decisions name it.
     version: str = ""
+    # Of the page; "" for an unknown one.
+    page_title: str = ""
 
     @property
     def post_url(self) -> str:

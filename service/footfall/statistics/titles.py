@@ -18,6 +18,8 @@ from .site_store import SiteViews
 KEPT_DAYS, RETRY_DAYS = 30, 1
 # How many pages are read at a time, and wait for that.
 AT_ONCE, MAX_WAITING = 2, 100
+# How long an email waits for the title of its page.
+PATIENCE_SECONDS = 10
 
 
 class Titles:
@@ -45,13 +47,35 @@ class Titles:
         stored, today = await self._site.titles(asked), self._clock() // DAY_MS
         for path in asked:
             day, title = stored.get(path, (0, ""))
-            is_old = today - day >= (KEPT_DAYS if title else RETRY_DAYS)
-            if is_old and path not in self._waiting and len(self._waiting) < MAX_WAITING:
-                self._waiting.add(path)
-                self._start(self._read(path, today))
+            if self._is_due(path, today - day, title):
+                self._start(self._read_behind(path, today))
         return {path: title for path, (_, title) in stored.items() if title}
 
-    async def _read(self, path: str, today: int) -> None:
+    async def of_page(self, path: str) -> str:
+        """The title of a page, which is read first if it is not known; "" for none, or if that
+        takes too long. Raises StoreUnavailable, ErrorReply."""
+        if not self._site_url:
+            return ""
+        stored, today = await self._site.titles([path]), self._clock() // DAY_MS
+        day, title = stored.get(path, (0, ""))
+        if self._is_due(path, today - day, title):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    return await self._read(path, today)
+        return title
+
+    def _is_due(self, path: str, days: int, title: str) -> bool:
+        """Is it to be read? If so, it waits for that from now on."""
+        is_old = days >= (KEPT_DAYS if title else RETRY_DAYS)
+        is_due = is_old and path not in self._waiting and len(self._waiting) < MAX_WAITING
+        if is_due:
+            self._waiting.add(path)
+        return is_due
+
+    async def _read_behind(self, path: str, today: int) -> None:
+        await self._read(path, today)
+
+    async def _read(self, path: str, today: int) -> str:
         # Loaded with the first title, as the client for other servers is.
         from ..outside.page_title import title_of
 
@@ -65,3 +89,4 @@ class Titles:
         # It is read again, if it could not be stored.
         with suppress(StoreUnavailable, ErrorReply):
             await self._site.note_title(path, today, title)
+        return title

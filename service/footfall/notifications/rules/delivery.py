@@ -7,10 +7,10 @@ normally once.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from ...comments.noun import Comments
 from ...comments.rules import spam_check
@@ -60,6 +60,16 @@ MAX_ATTEMPTS = 45
 MAX_REASON_CHARACTERS = 300
 
 
+class PageTitles(Protocol):
+    """Titles of pages by path. Both raise StoreUnavailable, ErrorReply."""
+
+    async def of(self, paths: Iterable[str]) -> Mapping[str, str]:
+        """Only those that are known."""
+
+    async def of_page(self, path: str) -> str:
+        """Read first if it is not known; "" for none."""
+
+
 class Delivery:
     """`channels` are all configured ones; tasks of others, which were turned off, are dropped.
 
@@ -77,6 +87,7 @@ class Delivery:
         *,
         title: str = "",
         site_url: str = "",
+        titles: PageTitles | None = None,
     ) -> None:
         """`title` is the site's."""
         self.process = comments.process
@@ -89,6 +100,7 @@ class Delivery:
         self.spam_checkers = spam_checkers
         self._weekly = weekly
         self.site_url = site_url
+        self._titles = titles
         self._running: dict[asyncio.Task[None], OutboxEntry] = {}
         self._is_stopping = False
 
@@ -235,7 +247,8 @@ class Delivery:
             address = self._recipients.address
             queue_url = f"{address}/ui/queue" if address else ""
             texts = self.title, self.site_url, queue_url
-            told = News(news.number, waiting, news.alone, news.waves, *texts)
+            titles = await self._titles_of(comment.path for comment in news.alone)
+            told = News(news.number, waiting, news.alone, news.waves, *texts, titles)
             await channel.send_digest(told, task.name)
             self._delivered(task)
         await self._digest.told(ids)
@@ -302,7 +315,20 @@ class Delivery:
             task.attempts,
             above[0].status if above else "approved",
             version(stored),
+            # Only emails name it.
+            await self._title_of(about.path) if task.kind in (READER_MAIL, OWNER_MAIL) else "",
         )
+
+    async def _title_of(self, path: str) -> str:
+        """A damaged one is none."""
+        with suppress(ErrorReply):
+            return await self._titles.of_page(path) if self._titles else ""
+        return ""
+
+    async def _titles_of(self, paths: Iterable[str]) -> Mapping[str, str]:
+        with suppress(ErrorReply):
+            return await self._titles.of(paths) if self._titles else {}
+        return {}
 
     async def _with_author(self, stored: StoredComment) -> Comment:
         """The comment with the author's account as it is now; without one that is gone."""

@@ -617,8 +617,8 @@ def prepare(redis: Redis, calls: int) -> None:
         for key in ("jobs", "undelivered"):
             filling.xadd(f"bench:{key}", {"task": "{}"}, f"{n + 1}-0")
         filling.zadd("bench:retries", {f"task {n}": n})
-    referrals = {f"{path(n)[1:]} {path(n)}": 7 for n in range(MAX_REFERRALS)}
-    filling.hset("bench:referrals of a day", mapping=referrals)
+    referrals = [word for n in range(MAX_REFERRALS) for word in (f"a.example {path(n)}", 7)]
+    filling.hset("bench:referrals of a day", items=referrals)
     filling.execute()
     redis.xreadgroup(GROUP, CONSUMER, {"bench:jobs": ">"}, calls)
     names = [f"bench:long:{name}" for name in LONG_KEYS]

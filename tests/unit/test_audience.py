@@ -2,7 +2,7 @@
 
 import pytest
 
-from footfall.statistics.audience import Audience, Visit, by_kind, language_of, told
+from footfall.statistics.audience import Audience, by_kind, language_of, told
 
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
 ANDROID = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) "
@@ -49,7 +49,7 @@ IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) AppleWebKit/605
     ],
 )
 def test_a_browser_is_known_by_its_user_agent(agent: str, wanted: tuple[str, str, str]) -> None:
-    packed = Audience(lambda address: address).packed(Visit(agent.encode("latin-1"), b"", "DE"))
+    packed = Audience(lambda address: address).packed(agent.encode("latin-1"), b"", "DE")
     assert tuple(packed.split(b"\r\n")[1].decode().split("\n")) == (*wanted, "DE", "", "")
 
 

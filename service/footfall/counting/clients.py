@@ -99,15 +99,16 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         unknown_proxies: UnknownProxies,
         *,
         tells_visitors: bool,
+        classes_visitors: bool = False,
     ) -> None:
-        """`tells_visitors` distinguishes visitors."""
+        """`tells_visitors` distinguishes visitors, and `classes_visitors` says what they are."""
         self._day = 0
         # (user agent, purpose) -> the bot's class, packed, or b""; and the agent_part.
         self._agents: dict[tuple[bytes, bytes], tuple[bytes, bytes]] = {}
         self._limits = limits
         self.are_limited = limits.are_on
         self._proxies, self._unknown_proxies = proxies, unknown_proxies
-        self.tells_visitors = tells_visitors
+        self.tells_visitors, self.classes_visitors = tells_visitors, classes_visitors
 
     def of_peer(self, address: str) -> CountingClient:
         """The client of a connection, if headers say nothing else."""

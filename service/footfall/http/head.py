@@ -172,6 +172,17 @@ def all_headers(received: bytes, number: int) -> list[tuple[bytes, bytes]]:
     return lines.requests[number] if number < len(lines.requests) else []
 
 
+def first_header(received: bytes, name: bytes) -> bytes:
+    """The first header of this name, which is in lower case, of the request that these bytes start
+    with; b"" if it has none."""
+    lines = received.lower()
+    at = lines.find(b"\r\n%b:" % name)
+    if not 0 <= at < lines.find(b"\r\n\r\n"):
+        return b""
+    start = at + len(name) + 3
+    return received[start : received.find(b"\r\n", start)].strip(b" \t")
+
+
 def has_path(url: bytes) -> bool:
     with suppress(httptools.HttpParserInvalidURLError):
         return httptools.parse_url(url).path is not None

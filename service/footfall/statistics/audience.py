@@ -9,14 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from ..driver.commands import pack_word
 
 KINDS = ("browser", "system", "size", "country", "language")
 # A class with fewer visitors in a period could be one person.
 LEAST_VISITORS, OTHER = 5, ""
-MAX_CACHED_AGENTS = 4_096
+MAX_CACHED_VISITORS = 4_096
 
 # Marks of user agents -> names, in this order: most browsers name those that they resemble, too.
 # Patterns of a library for all browsers would take 15 MB in each worker.
@@ -67,23 +66,17 @@ _LANGUAGE = re.compile(r"\s*([A-Za-z]{2})\b")
 CountryOf = Callable[[str], str]
 
 
-class Visit(NamedTuple):
-    """What a visitor's request says of them."""
-
-    agent: bytes
-    language: bytes
-    address: str
-
-
-@lru_cache(MAX_CACHED_AGENTS)
-def _of_agent(agent: bytes) -> tuple[str, str, str]:
+# Most visitors are like others.
+@lru_cache(MAX_CACHED_VISITORS)
+def _packed(agent: bytes, language: bytes, country: str) -> bytes:
     text = agent.decode("latin-1")
     browser, system = (
         next((name for mark, name in marks.items() if mark in text), OTHER)
         for marks in (BROWSERS, SYSTEMS)
     )
     size = "tablet" if _TABLET.search(text) else "phone" if _PHONE.search(text) else "desktop"
-    return browser, system, size
+    names = browser, system, size, country, language_of(language)
+    return pack_word("".join(f"{name}\n" for name in names))
 
 
 def language_of(accepted: bytes) -> str:
@@ -98,12 +91,10 @@ class Audience:
     def __init__(self, country_of: CountryOf) -> None:
         self._country_of = country_of
 
-    def packed(self, visit: Visit) -> bytes:
-        """The name of each of KINDS on a line of its own, as the script's argument."""
-        country, language = self._country_of(visit.address), language_of(visit.language)
-        return pack_word(
-            "".join(f"{name}\n" for name in (*_of_agent(visit.agent), country, language))
-        )
+    def packed(self, agent: bytes, language: bytes, address: str) -> bytes:
+        """The name of each of KINDS on a line of its own, as the script's argument, of the headers
+        of a visitor."""
+        return _packed(agent, language, self._country_of(address))
 
 
 def by_kind(fields: Iterable[tuple[str, int]]) -> dict[str, Counter[str]]:

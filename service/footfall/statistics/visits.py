@@ -20,7 +20,7 @@ from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..netaddr import place_of
-from .audience import KINDS, Audience, Visit
+from .audience import KINDS, Audience
 from .moment import NO_MOMENT, Moment
 
 # What is remembered, eight bytes each. Two in one place take turns: they are only told again.
@@ -173,7 +173,7 @@ class Visits:
         if self._audience is None:
             return b""
         address = visitor.sender.partition("/")[0]
-        return self._audience.packed(Visit(visitor.agent, visitor.language, address))
+        return self._audience.packed(visitor.agent, visitor.language, address)
 
     def _keys_of(self, share: int, day: int) -> bytes:
         keys, group = self._keys, share * (GROUPS // SHARES)

@@ -39,12 +39,15 @@ CHROME = (
 )
 # A page that a stranger has named.
 HOSTILE = '/<img src=x onerror="window.ran=1">\u202e/' + "long" * 100
+# The longest name of a host, which led to the site.
+HOST = ".".join(["a" * 60] * 4)
 PLACES = (
     "",
     "statistics",
     "statistics?path=/read&days=90",
     "statistics?path=rea",
     "statistics?from=2026-01-01",
+    f"source?host={HOST}",
     "../statistics",
 )
 SCRIPTED = (
@@ -63,15 +66,15 @@ def owner(blog: Blog) -> Iterator[Owner]:
         owner = Owner(service)
         owner.settle()
         for path in ("/read", "/read", "/seldom", HOSTILE):
-            view(owner, path, CHROME)
+            view(owner, path, CHROME, f"https://{HOST}/{'p' * 90}")
         view(owner, "/read", "GPTBot/1.2")
         Writer(owner.url, "/read")("A comment that can be answered")
         yield owner
 
 
-def view(owner: Owner, path: str, agent: str) -> None:
-    headers = {"user-agent": agent}
-    answer = httpx.post(f"{owner.url}/api/article", json={"path": path}, headers=headers)
+def view(owner: Owner, path: str, agent: str, referrer: str = "") -> None:
+    headers, fields = {"user-agent": agent}, {"path": path, "referrer": referrer}
+    answer = httpx.post(f"{owner.url}/api/article", json=fields, headers=headers)
     answer.raise_for_status()
 
 
@@ -96,13 +99,17 @@ def violations(page: Page) -> list[str]:
 
 
 def overflowing(page: Page) -> list[str]:
-    """What is wider than the screen."""
-    found: list[str] = page.evaluate("""() => {
-        if (document.documentElement.scrollWidth <= innerWidth) return []
+    """What is wider than the screen. A phone's own width grows with what it shows."""
+    assert page.viewport_size is not None
+    found: list[str] = page.evaluate(
+        """width => {
+        if (document.documentElement.scrollWidth <= width) return []
         return [...document.querySelectorAll('main *, header *')]
-            .filter(each => each.getBoundingClientRect().right > innerWidth + 1)
+            .filter(each => each.getBoundingClientRect().right > width + 1)
             .map(each => each.outerHTML.slice(0, 120))
-    }""")
+    }""",
+        page.viewport_size["width"],
+    )
     return found
 
 

@@ -23,4 +23,6 @@ LINE = b"POST /api/article HTTP/1.1\r\n"
 def test_it_is_the_one_that_the_parser_finds(head: bytes, body: bytes) -> None:
     received = LINE + head + b"\r\ncontent-length: %d\r\n\r\n" % len(body) + body
     parsed = [v for name, v in all_headers(received, 0) if name.lower() == b"accept-language"]
-    assert first_header(received, b"accept-language") == (parsed[0].strip(b" \t") if parsed else b"")
+    assert first_header(received, b"accept-language") == (
+        parsed[0].strip(b" \t") if parsed else b""
+    )

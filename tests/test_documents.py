@@ -210,7 +210,7 @@ def test_every_key_is_listed() -> None:
     # No script has these.
     others = """
         format backup closed moves moved forward action actions undoing key
-        live notes people shared titles refused salt spamseen unsubscribed waitingseen
+        asked live notes people shared titles refused salt spamseen unsubscribed verdict waitingseen
     """
     assert LISTED - used == set(others.split())
 

@@ -23,6 +23,7 @@ from .comments.rules.admission import Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
 from .comments.rules.room import CommentRoom
+from .comments.store.verdicts import VerdictStore
 from .config import BadSettings
 from .counting.clients import Clients
 from .counting.limits import RateLimits
@@ -124,6 +125,7 @@ def _comments_of(
         forwards=store.forwards,
         recent=store.recent,
         index=store.site,
+        verdicts=VerdictStore(store.redis, store.keys, process.clock, settings.model_daily),
         move_unsubscribed=store.unsubscribed.move,
         forget_undelivered=store.outbox.forget,
         views=store.views,
@@ -333,7 +335,7 @@ def _delivery_of(
             Decisions(comments, settings).links,
             comments.process.renderer.run_behind,
         )
-        spam_checkers = spam_checkers_of(settings)
+        spam_checkers = spam_checkers_of(settings, comments.verdicts)
     except ValueError as error:
         raise BadSettings(str(error)) from None
     return Delivery(

@@ -181,6 +181,16 @@ class Origin(NamedTuple):
 NO_ORIGIN = Origin()
 
 
+class Verdict(NamedTuple):
+    """What a language model says of a comment: spam, ham or unsure, and why; and how many ms it
+    took."""
+
+    verdict: str
+    reason: str
+    model: str
+    ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A comment as it was sent; None is a field that was not sent, which answers leave out. `link`

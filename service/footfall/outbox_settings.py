@@ -101,6 +101,11 @@ class OutboxSettings(FromEnvironment):
     judge_webhook: str = env("", exact_address, secret=True)
     judge_plugin: str = env("", word)
     judge_seconds: float = env("5", timeout)
+    model_url: str = env("", web_address)
+    model_key: str = env("", word, secret=True)
+    model_name: str = env("", line)
+    model_prompt: str = env("", str)
+    model_daily: int = env("500", number(0, 1_000_000))
 
     @property
     def owner_email(self) -> str:
@@ -141,6 +146,7 @@ class OutboxSettings(FromEnvironment):
             "Akismet": self.akismet_key,
             "a web service": self.judge_webhook,
             "a plugin": self.judge_plugin,
+            "a language model": self.model_url,
         }
         return tuple(name for name, is_there in values.items() if is_there)
 

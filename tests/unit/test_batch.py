@@ -186,7 +186,7 @@ async def test_a_view_that_is_alone_and_known_is_sent_at_once_and_again_if_it_wa
     for lost in (None, NOSCRIPT):
         # Without the end of the turn; and it has nothing but the counter.
         (command,) = view()
-        assert command.count(b"$") == 17
+        assert command.count(b"$") == 18
         redis.done([[lost] if lost is None else lost])
         await asyncio.sleep(0)
         # Now the keys of the page are sent with it.

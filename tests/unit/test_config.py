@@ -221,6 +221,7 @@ OF_ANY_CHARACTERS = {
     "MAIL_SUBJECT_ADMIN",
     "MAIL_TEMPLATE",
     "MAIL_TEMPLATE_ADMIN",
+    "MODEL_PROMPT",
     "WEBHOOK_SECRET",
 }
 NAMES = [each.metadata["env"] for each in Settings.settings()]

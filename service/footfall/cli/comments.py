@@ -1,13 +1,16 @@
 """`footfall comments …`: commands about stored comments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import click
 import uvloop
 
-from ..config import Settings
+from ..config import BadSettings, Settings
 from ..maintenance.rerender import Tally, What, rerender
 from ..model import OnProgress
+from ..notifications.rules.channels import model_of
+from ..notifications.rules.model_trial import Tally as Judged
+from ..notifications.rules.model_trial import judge
 from ..plurals import number_of
 from ..stores import data_set
 from .commands import Group
@@ -54,6 +57,45 @@ def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) 
         raise SystemExit(1)
     if not (tally.changed or tally.overtaken):
         raise SystemExit(NothingToDo.exit_code)
+
+
+@comments.command("judge")
+@click.option("--last", type=click.IntRange(1, 5000), default=100, show_default=True, metavar="N")
+def judge_(last: int) -> None:
+    """Ask the language model about the newest comments that are approved or spam.
+
+    Shows how often it agrees, and both kinds of error; nothing changes. MODEL_DAILY does not count
+    these questions. Exit 1 if one got no answer.
+    """
+    settings = settings_of_environment()
+    if not settings.model_url:
+        raise click.UsageError("MODEL_URL names no language model")
+    with errors_as_messages(), progress() as on_progress:
+        tally = uvloop.run(_judge(settings, last, on_progress))
+    for text in _judged(tally):
+        click.echo(text)
+    if tally.failed:
+        raise SystemExit(1)
+
+
+async def _judge(settings: Settings, last: int, on_progress: OnProgress) -> Judged:
+    try:
+        model = model_of(settings)
+    except ValueError as error:
+        raise BadSettings(str(error)) from None
+    place = settings.title, settings.site_url
+    async with existing_site(settings) as (_, site):
+        return await judge(site.comments, model, last, place, on_progress)
+
+
+def _judged(tally: Judged) -> Iterator[str]:
+    yield f"{number_of(tally.total, 'comment')}, of which the model finds"
+    yield f"{tally.alike:>7,} to be what they are"
+    yield f"{tally.wrongly_spam:>7,} to be spam that are approved"
+    yield f"{tally.wrongly_ham:>7,} to be no spam that are spam"
+    yield f"{tally.unsure:>7,} to be unsure"
+    if tally.failed:
+        yield f"{tally.failed:>7,} without an answer: {tally.why}"
 
 
 async def _rerender(

@@ -179,6 +179,7 @@ def _addresses(settings: Settings) -> Mapping[str, str]:
         ("WEBHOOK", settings.webhook, True),
         ("JUDGE_WEBHOOK", settings.judge_webhook, True),
         ("AKISMET_URL", settings.akismet_url, settings.akismet_key),
+        ("MODEL_URL", settings.model_url, True),
         ("OAUTH_URL", settings.oauth_url, True),
         ("OIDC_ISSUER", settings.oidc_issuer, True),
         ("TURNSTILE_URL", settings.turnstile_url, settings.turnstile_secret),

@@ -25,6 +25,7 @@ from .store.moderation import Moderation
 from .store.moves import Moves
 from .store.recent import Recent
 from .store.site_index import SiteIndex
+from .store.verdicts import VerdictStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Comments:
     forwards: Forwards
     recent: Recent
     index: SiteIndex
+    # What a language model has said of them.
+    verdicts: VerdictStore
     # Have recipients who are unsubscribed from one page be so from another, by the pages' digests.
     move_unsubscribed: Callable[[str, str], Awaitable[None]]
     # Forget the failed notifications whose errors name this email; how many there were.

@@ -230,6 +230,14 @@ class Keys:
     def site(self, what: str) -> str:
         return f"{self.prefix}:{{site}}:{what}"
 
+    def verdict(self, comment: str) -> str:
+        """What a language model has said of a comment."""
+        return self.site(f"verdict:{comment}")
+
+    def asked(self, day: int) -> str:
+        """How often a language model was asked on a day, since 1970."""
+        return self.site(f"asked:{day}")
+
     def probe(self, number: int) -> str:
         """A key that never exists; the numbers lie in most slots."""
         return f"{self.prefix}:{{probe:{number}}}:none"

@@ -1,4 +1,4 @@
-"""Spam filters: Akismet, a web service, or a function in Python.
+"""Spam filters: Akismet, a web service, or a function in Python; language_model.py has another.
 
 A comment waits until all of them have answered; it is spam if one of them finds it to be.
 """
@@ -29,11 +29,15 @@ SPAM, HAM = "spam", "ham"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
+class Unsure(Exception):
+    """It does not say: people decide."""
+
+
 class SpamChecker(Protocol):
     name: str
 
     async def is_spam(self, notification: Notification) -> bool:
-        """Raises NotDelivered."""
+        """Raises NotDelivered, Unsure."""
 
 
 class Akismet:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..accounts.noun import Accounts
+from ..accounts.store.log import LogEntry
 from ..comments.noun import Comments
 from ..comments.rules.search import UNKNOWN, beginnings
 from ..counters import MAX_COUNT, VIEWS
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH
 from ..limits.floods import told
-from ..model import Caller
+from ..model import Caller, Verdict
 from ..process.process import Process
 from ..site import Data, Site
 from ..table import schemas
@@ -26,6 +27,7 @@ from ..table.schemas import NUMBER, REAL, TEXT, AnswerSchema, list_of, map_of, o
 from ..table.who import ADMINISTRATOR, MODERATOR
 from ..telemetry.metrics import Histogram, Metrics, Route
 from . import counter_search
+from .queue import VERDICT
 
 of_site = Declared[Site]("", UI)
 of_comments = Declared[Comments]("comments", UI)
@@ -168,7 +170,8 @@ LOG_ANSWER = AnswerSchema(
             url=TEXT,
             orig=TEXT,
             author=TEXT,
-            _optional=dict.fromkeys(("by", "did", "id", "was", "now", "door", "action"), TEXT),
+            _optional=dict.fromkeys(("by", "did", "id", "was", "now", "door", "action"), TEXT)
+            | {"verdict": VERDICT},
         )
     )
 )
@@ -182,9 +185,12 @@ async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObjec
     people = await comments.accounts.store.by_ids(
         {entry.fields.get("by", "") for entry in entries} - {""}
     )
+    judged = [e.fields["id"] for e in entries if e.fields.get("door") == "filter"]
+    verdicts = await comments.verdicts.of(judged)
     return [
         {
             **entry.fields,
+            **_verdict_of(entry, verdicts),
             "entry": entry.id,
             "time": entry.at,
             "nick": people[by].nick if (by := entry.fields.get("by", "")) in people else "",
@@ -192,6 +198,13 @@ async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObjec
         }
         for entry in entries
     ]
+
+
+def _verdict_of(entry: LogEntry, verdicts: Mapping[str, Verdict]) -> dict[str, object]:
+    """What a language model has said, of an entry by a spam filter."""
+    is_by_filter = entry.fields.get("door") == "filter"
+    verdict = verdicts.get(entry.fields.get("id", "")) if is_by_filter else None
+    return {"verdict": verdict._asdict()} if verdict else {}
 
 
 SETTINGS_ANSWER = AnswerSchema(

@@ -21,7 +21,16 @@ from ..table.context import ParseContext
 from ..table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ..table.prefixes import UI
 from ..table.rows import Declared
-from ..table.schemas import A_COMMENT, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
+from ..table.schemas import (
+    A_COMMENT,
+    NUMBER,
+    TEXT,
+    AnswerSchema,
+    list_of,
+    map_of,
+    object_of,
+    or_null,
+)
 from ..table.variants import Variant
 from ..table.who import MODERATOR, READER
 
@@ -101,9 +110,12 @@ LIST = Shapes(
 )
 
 
+# What a language model has said of a comment.
+VERDICT = object_of(verdict=TEXT, reason=TEXT, model=TEXT, ms=NUMBER)
 QUEUE_PART_ANSWER = AnswerSchema(
     object_of(
         data=list_of(A_COMMENT),
+        verdicts=map_of(VERDICT),
         after=TEXT,
         searched=NUMBER,
         total=or_null(NUMBER),
@@ -118,20 +130,23 @@ async def list_(comments: Comments, parsed: QueueListing, caller: Caller) -> Jso
     """Raises BadRequest."""
     viewer = caller.viewer
     if parsed.ids:
-        return _answer(comments, await domain.by_ids(comments, parsed.ids, viewer), parsed, caller)
+        named = await domain.by_ids(comments, parsed.ids, viewer)
+        return await _answer(comments, named, parsed, caller)
     if not viewer.is_moderator:
         await comments.counting.charge(caller.address, SEARCH_TOKENS)
     account = viewer.account.id if parsed.is_mine and viewer.account else ""
     wanted = replace(parsed.wanted, account=account)
     part = await domain.part(comments, wanted, viewer, size=parsed.size, after=parsed.after)
-    return _answer(comments, part, parsed, caller)
+    return await _answer(comments, part, parsed, caller)
 
 
-def _answer(
+async def _answer(
     comments: Comments, part: QueuePart, parsed: QueueListing, caller: Caller
 ) -> dict[str, Any]:
     view = View(caller.viewer, comments.display, parsed.variant.date)
+    ids = [each.id for each in part.comments] if caller.viewer.is_moderator else []
     return {
+        "verdicts": {id: v._asdict() for id, v in (await comments.verdicts.of(ids)).items()},
         "data": [Fragment(json) for json in view.elsewhere(part.comments, part.live)],
         "after": part.after,
         "searched": part.searched,

@@ -132,6 +132,8 @@ async def erase(
             await edit_account(comments.accounts, author.id, Changes(role="banned"))
     step = await part(comments, author, after)
     one = partial(_anonymize if deed == "anonymize" else _delete, comments)
+    # A model's reason may quote the author.
+    await comments.verdicts.forget([stored.id for stored in step.comments])
     numbers = await _each(step.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if step.after:

@@ -1,12 +1,12 @@
 """Decides on comments that wait for spam filters: spam for one of them is spam, and a comment
-pending for another reason stays pending."""
+pending for another reason, or of which one of them is not sure, stays pending."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ...model import Status, StoredComment
 from ...notify.notification import NotDelivered, Notification
-from ...notify.spam_checkers import SpamChecker
+from ...notify.spam_checkers import SpamChecker, Unsure
 from ...tasks import Task
 from ..noun import Comments
 from ..store import codec
@@ -58,13 +58,16 @@ async def decide(
         # A moderator was faster.
         require_decided(task, whole)
         return ()
-    is_spam = False
+    is_spam, is_sure = False, True
     for spam_checker in spam_checkers:
         try:
             is_spam = is_spam or await spam_checker.is_spam(notification)
+        except Unsure:
+            # Another filter may be sure that it is spam.
+            is_sure = False
         except NotDelivered as failed:
             raise NotDelivered(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
-    if not is_spam and comments.rules.holds(codec.comment(whole).html):
+    if not is_spam and (not is_sure or comments.rules.holds(codec.comment(whole).html)):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"
     try:

@@ -6,6 +6,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from ...notify import templates
+from ...notify.language_model import LanguageModel, ModelJudge, Verdicts
 from ...notify.mail import (
     SERVICES,
     Behind,
@@ -46,8 +47,9 @@ def channels_of(
     return [*mails, *_others(settings)]
 
 
-def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
-    """Raises ValueError, which names the setting that is wrong."""
+def spam_checkers_of(settings: OutboxSettings, verdicts: Verdicts) -> list[SpamChecker]:
+    """`verdicts` are those of a language model. Raises ValueError, which names the setting that is
+    wrong."""
     checkers: list[SpamChecker] = []
     if settings.akismet_key:
         checkers.append(Akismet(settings.akismet_key, settings.akismet_url))
@@ -58,7 +60,18 @@ def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
             checkers.append(PluginJudge(settings.judge_plugin, settings.judge_seconds))
         except ValueError as error:
             raise ValueError(f"JUDGE_PLUGIN: {error}") from None
+    if settings.model_url:
+        checkers.append(ModelJudge(model_of(settings), verdicts))
     return checkers
+
+
+def model_of(settings: OutboxSettings) -> LanguageModel:
+    """Raises ValueError."""
+    if not settings.model_name:
+        raise ValueError("MODEL_NAME: needs the name of a model that MODEL_URL has")
+    return LanguageModel(
+        settings.model_url, settings.model_key, settings.model_name, settings.model_prompt
+    )
 
 
 def smtp_of(settings: OutboxSettings, site_name: str, server_url: str) -> Smtp:

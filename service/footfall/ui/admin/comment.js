@@ -1,7 +1,7 @@
 /* A comment as a moderator sees it: its author, its page, and the possible actions. */
 
 import { editForm, replyForm, thread, toggle } from './comment_forms.js';
-import { avatar, body, header, nickOf } from './comment_parts.js';
+import { avatar, body, header, nickOf, verdictText } from './comment_parts.js';
 import { contentOf, linkTo, spaced } from './comment_view.js';
 import { make, button } from './dom.js';
 import { number, say } from './words.js';
@@ -14,7 +14,8 @@ export function card(comment, acts) {
   const id = comment.objectId;
   const place = make('div', {}); // for the form, or for the thread
   const article = make('article', { class: 'comment', tabindex: -1, 'aria-label': say('by', { nick: nickOf(comment) }) },
-    avatar(comment), header(comment), origin(comment), changed(comment), body(comment), footer(comment, acts, place), place);
+    avatar(comment), header(comment), origin(comment), changed(comment), body(comment),
+    comment.verdict && make('p', { class: 'quiet verdict' }, verdictText(comment.verdict)), footer(comment, acts, place), place);
   return make('li', { 'data-id': id, class: acts.isModerator && 'choosable', onclick: opening },
     acts.isModerator && make('label', { class: 'pick' },
       make('input', { type: 'checkbox', class: 'choose', checked: acts.isChosen, 'aria-label': say('choose'), 'aria-keyshortcuts': 'x',

@@ -2,7 +2,7 @@
 
 import { contentOf, linkTo, tone } from './comment_view.js';
 import { make } from './dom.js';
-import { date, say } from './words.js';
+import { date, number, say } from './words.js';
 
 export const nickOf = (comment) => comment.nick || say('anonymous');
 
@@ -21,6 +21,11 @@ export function header(comment) {
     comment.sticky && make('span', { class: 'mark pinned' }, say('pinned')),
     comment.status !== 'approved' && make('span', { class: 'mark held' }, say(`status.${comment.status}`)),
     make('time', { class: 'when', datetime: new Date(comment.time).toISOString() }, date(comment.time)));
+}
+
+/** What a language model has said of a comment, and why. */
+export function verdictText({ verdict, reason, model, ms }) {
+  return say(`verdict.${verdict}`, { model, reason: reason || '–', seconds: number(ms / 1000) });
 }
 
 export function body(comment) {

@@ -1,6 +1,7 @@
 /* The moderation log, newest first. */
 
 import { make, button } from './dom.js';
+import { verdictText } from './comment_parts.js';
 import { complain } from './notice.js';
 import { ask, query } from './server.js';
 import { date, say } from './words.js';
@@ -78,6 +79,7 @@ function row(entry) {
   const [before, after] = verb(entry) ? phrase(entry) : [`${KNOWN.includes(did) ? say(`did.${did}`) : did} `, ''];
   return make('tr', {},
     make('td', {}, date(time)), make('td', {}, nick || by || say(door === 'filter' ? 'door.filter' : 'byCommand'), nick && door && make('span', { class: 'quiet' }, ` ${say(`door.${door}`)}`)),
-    make('td', {}, before, verb(entry) ? about(entry) : make('code', {}, id), after),
+    make('td', {}, before, verb(entry) ? about(entry) : make('code', {}, id), after,
+      entry.verdict && make('div', { class: 'quiet' }, verdictText(entry.verdict))),
     make('td', {}, was), make('td', {}, '→ ', now));
 }

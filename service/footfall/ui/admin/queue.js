@@ -14,7 +14,7 @@ import { complain, takeBack, tell } from './notice.js';
 import { isOurs, press } from './queue_keys.js';
 import { CommentList } from './queue_list.js';
 import { build } from './queue_parts.js';
-import { ask, newName, query } from './server.js';
+import { ask, askQueue, newName, query } from './server.js';
 import { showTitles } from './titles.js';
 import { number, say } from './words.js';
 
@@ -323,7 +323,7 @@ function tellOf(status, by) {
 /** Reload comments; `changed` says who has changed them since they were shown. */
 async function refresh(ids, changed = null) {
   if (!ids.length) return;
-  const { data } = await ask('GET', `queue?${query({ ids: ids.slice(0, 100).join(',') })}`);
+  const { data } = await askQueue({ ids: ids.slice(0, 100).join(',') });
   const left = new Set(ids);
   for (const comment of data) {
     const id = comment.objectId;
@@ -419,7 +419,7 @@ async function reply(id, text) {
     return true;
   } catch (refusal) {
     // Perhaps the text below the form has changed: what was written stays there.
-    const { data } = await ask('GET', `queue?${query({ ids: id })}`, undefined, NEWEST_MS).catch(() => ({ data: [] }));
+    const { data } = await askQueue({ ids: id }, NEWEST_MS).catch(() => ({ data: [] }));
     const row = list.rows.get(id);
     if (row && data[0] && data[0].version !== row.comment.version) {
       row.comment = data[0];

@@ -6,7 +6,7 @@
 
 import { settle } from './comment_view.js';
 import { complain } from './notice.js';
-import { ask, query } from './server.js';
+import { ask, askQueue, query } from './server.js';
 
 const PART = 20;
 // The most comments per request.
@@ -74,11 +74,11 @@ export class CommentList {
   }
 
   async #part({ ids, ...fields }, pageSize, after) {
-    if (!ids) return ask('GET', `queue?${query({ ...fields, pageSize, after })}`);
+    if (!ids) return askQueue({ ...fields, pageSize, after });
     // A list of given comments, whose ids sort by age.
     const left = ids.filter((id) => !after || id < after);
     const next = left.slice(0, pageSize);
-    const part = await ask('GET', next.length ? `queue?${query({ ids: next.join(',') })}` : `queue/new?${query({ status: fields.status })}`);
+    const part = await (next.length ? askQueue({ ids: next.join(',') }) : ask('GET', `queue/new?${query({ status: fields.status })}`));
     return { data: [], searched: 0, ...part, total: null, after: left.length > next.length ? next.at(-1) : '' };
   }
 

@@ -44,6 +44,13 @@ export async function ask(method, path, body, patienceMs = PATIENCE_MS) {
   return dataOf(answer);
 }
 
+/** A part of the queue; each comment with what a language model has said of it. */
+export async function askQueue(fields, patienceMs) {
+  const part = await ask('GET', `queue?${query(fields)}`, undefined, patienceMs);
+  for (const comment of part.data) comment.verdict = part.verdicts[comment.objectId];
+  return part;
+}
+
 /** A random name for an action, by which it can be found and undone even if its answer is lost. */
 export const newName = () => crypto.getRandomValues(new Uint32Array(4)).reduce((name, part) => name + part.toString(16).padStart(8, '0'), '');
 

@@ -8,6 +8,9 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.support.receivers import receiver
+from tests.web.test_language_model import says, settings_of
+
 from .conftest import NewVisitor, Start
 from .visitor import Visitor
 
@@ -938,3 +941,19 @@ def test_the_queue_comes_in_few_requests_and_nothing_twice(desk: Desk) -> None:
     # The account and the first comments come with the page.
     asked = [name.partition("?")[0] for name in files if name.startswith("api/")]
     assert asked == ["api/queue/actions"]
+
+
+def test_what_a_language_model_says_is_below_the_comment_and_in_the_log(
+    start: Start, new_visitor: NewVisitor
+) -> None:
+    with receiver() as server:
+        server.answer = says({"verdict": "spam", "reason": "It <b>sells</b> teapots."})
+        desk = Desk(start(**settings_of(server), **HELD).url, new_visitor())
+        desk.write("Teapots, cheap!")
+        server.wait(1)
+        desk.open("queue?status=spam")
+        said = re.compile(r"small-model finds spam in [\d.]+ s: It <b>sells</b> teapots\.")
+        expect(desk.rows().first).to_contain_text(said)
+        desk.open("log")
+        expect(desk.page.get_by_text(said)).to_be_visible()
+        desk.http.close()

@@ -96,6 +96,8 @@ def _without_effect(settings: Settings) -> Iterator[str]:
             "without SERVER_URL no emails go to accounts: addresses are not confirmed, and "
             "passwords cannot be reset by email"
         )
+    if settings.ignore_addresses and settings.statistics != "visitors":
+        yield "IGNORE_ADDRESSES does nothing without STATISTICS=visitors"
     if settings.setup_code and settings.registration == "closed":
         yield "SETUP_CODE does nothing: REGISTRATION=closed allows no registration"
 

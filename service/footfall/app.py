@@ -25,7 +25,7 @@ from .comments.rules.live import LivePages
 from .comments.rules.room import CommentRoom
 from .comments.store.verdicts import VerdictStore
 from .config import BadSettings
-from .counting.clients import Clients
+from .counting.clients import NOBODY, Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
 from .counting.unknown_proxies import UnknownProxies
@@ -206,6 +206,7 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
             unknown_proxies,
             tells_visitors=tells,
             classes_visitors=settings.classes_visitors,
+            own=Networks(settings.ignore_addresses) if settings.ignore_addresses else NOBODY,
         ),
         settings.known_counter_types,
         PageNames(settings.paths).of,

@@ -131,6 +131,7 @@ class SiteSettings(OutboxSettings):
     statistics: str = env("visitors", one_of("off", "views", "visitors"))
     statistics_months: int = env("25", number(1, 120))
     statistics_people: bool = env("true", flag)
+    ignore_addresses: tuple[Network, ...] = env("", networks)
     titles: bool = env("true", flag)
     statistics_public: StatisticsPublic = env("totals", one_of(*get_args(StatisticsPublic)))
     timezone: ZoneInfo = env("UTC", time_zone)

@@ -3,6 +3,7 @@ said, and bots by their class."""
 
 import asyncio
 from functools import partial
+from ipaddress import ip_network
 from itertools import count
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
@@ -727,6 +728,33 @@ async def test_a_damaged_salt_costs_no_view(
     await salts.keep_up(telling.site_views)
     await view(telling, "/a", [person(1)])
     assert (await today(statistics, "/a")).views == 1
+
+
+async def test_views_from_own_addresses_are_a_class_that_may_count_as_people(
+    telling: Store, statistics: Reports
+) -> None:
+    own = Networks([ip_network("192.0.2.0/24"), ip_network("2001:db8::/32")])
+    limits, proxies = RateLimits(0, 0, Networks(())), Proxies(Networks([ip_network("10.0.0.0/8")]))
+    clients = Clients(limits, proxies, UnknownProxies(proxies), tells_visitors=True, own=own)
+    agent = b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0"
+    seen = [
+        clients.meet((peer, forwarded, agent, b""), b"")
+        for peer, forwarded in (
+            ("192.0.2.7", b""),
+            ("10.0.0.1", b"192.0.2.7"),
+            ("10.0.0.1", b"2001:db8::7"),
+            ("10.0.0.1", b"::ffff:192.0.2.7"),
+            ("198.51.100.7", b""),
+            ("10.0.0.1", b"198.51.100.7"),
+            ("10.0.0.1", b"no address"),
+        )
+    ]
+    assert [type(client) for client in seen] == [*[Bot] * 4, *[Person] * 3]
+    await view(telling, "/a", seen)
+    assert await today(statistics, "/a") == Day(7, 2, {"own": 4})
+    assert (await statistics.report("/a", TODAY, TODAY)).people == 3
+    await statistics.count_as_people("own", is_people=True)
+    assert (await statistics.report("/a", TODAY, TODAY)).people == 7
 
 
 async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(

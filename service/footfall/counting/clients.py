@@ -2,8 +2,8 @@
 
 from ..driver.commands import pack_word
 from ..model import Caller
-from ..netaddr import Proxies
-from ..statistics.agents import class_of_view
+from ..netaddr import Networks, Proxies
+from ..statistics.agents import OWN, class_of_view
 from ..statistics.moment import Moment
 from ..statistics.visitors import agent_part, number_of, sender_of
 from .limits import RateLimits
@@ -15,7 +15,9 @@ MAX_KEPT_BYTES = 1_024
 # The first language is all that counts.
 MAX_LANGUAGE_BYTES = 16
 
-_NONE, _ONE = pack_word(0), pack_word(1)
+# Nobody's views are left out.
+NOBODY = Networks()
+_NONE, _ONE, _OWN = pack_word(0), pack_word(1), pack_word(OWN)
 # What lua/counters/count.lua receives of a view: numbers of people and of bots, and who they are.
 NOBODY_SEEN = _NONE + _NONE
 _PERSON_SEEN = _ONE + _NONE
@@ -100,14 +102,17 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         *,
         tells_visitors: bool,
         classes_visitors: bool = False,
+        own: Networks = NOBODY,
     ) -> None:
-        """`tells_visitors` distinguishes visitors, and `classes_visitors` says what they are."""
+        """`tells_visitors` distinguishes visitors, and `classes_visitors` says what they are; `own`
+        are the networks of the site's own people."""
         self._day = 0
         # (user agent, purpose) -> the bot's class, packed, or b""; and the agent_part.
         self._agents: dict[tuple[bytes, bytes], tuple[bytes, bytes]] = {}
         self._limits = limits
         self.are_limited = limits.are_on
         self._proxies, self._unknown_proxies = proxies, unknown_proxies
+        self._own = own
         self.tells_visitors, self.classes_visitors = tells_visitors, classes_visitors
 
     def of_peer(self, address: str) -> CountingClient:
@@ -138,6 +143,8 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         client: CountingClient
         if not self.tells_visitors:
             client = CountingClient(key)
+        elif self._own is not NOBODY and address in self._own:
+            client = Bot(key, _OWN)
         else:
             bot, part = self._agents.get((agent, purpose)) or self._look_at(agent, purpose)
             client = (

@@ -16,7 +16,7 @@ from ..render.page_address import page_address, page_path
 from ..statistics.audience import told
 from ..statistics.calendar import KEPT_HOURS, date_of, day_number
 from ..statistics.page_list import PageList
-from .day_table import Chart, chart_of, kept_of, period_of, rows_of, sources_of
+from .day_table import Chart, SourceRow, chart_of, kept_of, period_of, rows_of, sources_of
 from .overview import History, history, readable
 from .page_table import known_page, table_of, titles_of
 from .pages import Asked
@@ -87,6 +87,7 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
         "name": visible(path or typed),
         "address": page_address(path, asked.site_url) if path and asked.site_url else "",
         "is_unknown": bool(shown and shown.words),
+        "site_url": page_address("/", asked.site_url) if asked.site_url else "",
         "days": 0 if span.is_chosen else span.days,
         "span": span.name(asked.words),
         "dates": [asked.query.get(name, "") for name in ("from", "to")],
@@ -99,15 +100,7 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
         "is_on": statistics.is_on,
         "kept": kept_of(past.report if past else None, statistics),
         "count": past.count if past else None,
-        "sources": sources_of(
-            past.sources,
-            past.report,
-            asked.words,
-            SHOWN_SOURCES,
-            lambda host: asked.link("source", host=host, **span.fields()),
-        )
-        if past
-        else [],
+        "sources": _sources(past, asked, span),
         "audience": audience_of(past, asked.words),
         "unit": span.unit,
         "title": visible(shown.titles.get(path, "")) if shown and path else "",
@@ -117,6 +110,16 @@ def _values(shown: Shown | None, asked: Asked, span: Span) -> dict[str, object]:
         **_days_of(past, asked, span),
         **_hours_of(past, asked, span, is_page=path is not None),
     }
+
+
+def _sources(past: History | None, asked: Asked, span: Span) -> list[SourceRow]:
+    if past is None:
+        return []
+
+    def link(host: str) -> str:
+        return asked.link("source", host=host, **span.fields())
+
+    return sources_of(past.sources, past.report, asked.words, SHOWN_SOURCES, link)
 
 
 class ClassRow(NamedTuple):

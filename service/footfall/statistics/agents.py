@@ -40,7 +40,9 @@ TAGS = (
     "browser-automation",
     "http-library",
 )
-CLASSES = (*TAGS, OTHER_BOT, NO_USER_AGENT, WEBDRIVER, PREFETCH)
+# Of visits by the site's own people, by their addresses (IGNORE_ADDRESSES).
+OWN = "own"
+CLASSES = (*TAGS, OTHER_BOT, NO_USER_AGENT, WEBDRIVER, PREFETCH, OWN)
 
 # Patterns of the list that match browsers -> what only the crawler has; "" for none.
 REPLACED = {

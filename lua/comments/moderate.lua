@@ -31,7 +31,7 @@
 --         fingerprint  text    fingerprint of the new text; empty: it is not compared
 --         only         text    what it must be, as in includes/gate.lua
 --         seen         text    likewise
---         by           text    author | moderator | judge | erasure
+--         by           text    author | moderator | judge | readers | erasure
 --         actor        text    as in includes/record.lua
 --         lengths      text    characters of the text before and now, for the log; empty: it stays
 -- RETURNS OK was changed entries  the status before; 1, or 0 if there was nothing to do; the journal's

@@ -6,7 +6,7 @@
 --         held     hash    comments that are not approved
 --         hidden   hash    how many replies below deleted roots are still in the indexes
 --         journal  stream  changes that the site has not followed yet
--- ARGV    by       text    author | moderator | judge | import | erasure | sweeper | move | check
+-- ARGV    by       text    author | moderator | judge | readers | import | erasure | sweeper | move | check
 --         actor    text    a moderator's account, door and action; `-` for none. Empty for others
 
 -- Each of `changes` is a comment: its id; the status before, empty for a new one, and now, `gone` for

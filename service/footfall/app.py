@@ -23,6 +23,7 @@ from .comments.rules.admission import Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
 from .comments.rules.room import CommentRoom
+from .comments.store.reports import ReportStore
 from .comments.store.verdicts import VerdictStore
 from .config import BadSettings
 from .counting.clients import NOBODY, Clients
@@ -125,6 +126,7 @@ def _comments_of(
         forwards=store.forwards,
         recent=store.recent,
         index=store.site,
+        reports=ReportStore(store.redis, store.keys),
         verdicts=VerdictStore(store.redis, store.keys, process.clock, settings.model_daily),
         move_unsubscribed=store.unsubscribed.move,
         forget_undelivered=store.outbox.forget,
@@ -399,6 +401,7 @@ def _rules_of(settings: SiteSettings) -> Rules:
         is_filtered=bool(settings.spam_checkers),
         max_links=settings.max_links,
         trust_after=settings.trust_after,
+        report_after=settings.report_after,
         spam_days=settings.spam_days,
         held_days=settings.held_days,
         forbidden=settings.forbidden_words,

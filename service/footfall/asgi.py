@@ -63,6 +63,7 @@ def page_values(settings: Settings, accounts: Accounts) -> dict[str, str]:
         "site_url": settings.site_url,
         "forum_url": settings.forum_url,
         "login": settings.login,
+        "takes_reports": "yes" if settings.report_after else "",
         "most_read": "data-footfall-top" if settings.site_url and is_known else "",
     }
 

@@ -17,6 +17,7 @@ from .comments.api import (
     queue,
     ranking,
     recent,
+    reports,
 )
 from .compat import leancloud
 from .counting import api as counters
@@ -43,6 +44,7 @@ TABLE = (
     *live.operation,
     *queue.operation,
     *moderation.operation,
+    *reports.operation,
     *session.operation,
     *links.operation,
     *ranking.operation,

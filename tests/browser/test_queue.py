@@ -957,3 +957,21 @@ def test_what_a_language_model_says_is_below_the_comment_and_in_the_log(
         desk.open("log")
         expect(desk.page.get_by_text(said)).to_be_visible()
         desk.http.close()
+
+
+def test_a_reader_reports_a_comment_and_its_owner_decides(
+    start: Start, new_visitor: NewVisitor
+) -> None:
+    desk = Desk(start(REPORT_AFTER="1", DEMO="true").url, new_visitor())
+    desk.write("Teapots, cheap!", url="/.footfall-demo")
+    reader = new_visitor()
+    reader.open(f"{desk.url}/")
+    reader.page.get_by_role("button", name="Report the comment by Ann").click()
+    expect(reader.page.get_by_role("button", name="Reported")).to_be_disabled()
+    desk.open()
+    row = desk.rows().first
+    expect(row).to_contain_text("reported by 1 reader")
+    row.get_by_role("button", name="Approve").click()
+    desk.open("log")
+    expect(desk.page.get_by_text("Readers who reported it")).to_be_visible()
+    desk.http.close()

@@ -127,6 +127,9 @@ OPEN: dict[str, Bounded] = {
         {"comment": "other"},
         BOB,
     ),
+    "comment_report": Bounded(
+        ("COUNTER_RATE",), "/api/report", {"id": "{own}"}, environ={"REPORT_AFTER": "3"}
+    ),
     "comment_delete": Bounded((), "/api/comment/{own}", by=BOB),
     "comment_queue": Bounded(
         ("COUNTER_RATE",), "/api/comment?type=list&owner=mine&keyword=x", by=BOB

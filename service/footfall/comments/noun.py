@@ -24,6 +24,7 @@ from .store.journal import Journal
 from .store.moderation import Moderation
 from .store.moves import Moves
 from .store.recent import Recent
+from .store.reports import ReportStore
 from .store.site_index import SiteIndex
 from .store.verdicts import VerdictStore
 
@@ -44,6 +45,7 @@ class Comments:
     forwards: Forwards
     recent: Recent
     index: SiteIndex
+    reports: ReportStore
     # What a language model has said of them.
     verdicts: VerdictStore
     # Have recipients who are unsubscribed from one page be so from another, by the pages' digests.

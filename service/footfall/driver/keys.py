@@ -230,6 +230,10 @@ class Keys:
     def site(self, what: str) -> str:
         return f"{self.prefix}:{{site}}:{what}"
 
+    def reports(self, comment: str) -> str:
+        """Digests of addresses from which a comment was reported."""
+        return self.site(f"reports:{comment}")
+
     def verdict(self, comment: str) -> str:
         """What a language model has said of a comment."""
         return self.site(f"verdict:{comment}")

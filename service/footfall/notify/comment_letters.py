@@ -61,7 +61,8 @@ def owner_letter(words: Words, notification: Notification, links: OwnerLinks | N
     about, parent, say = notification.about, notification.parent, words.say
     nick, site = _nick(words, about), _site(words, notification.site_name)
     is_waiting = notification.status == "waiting"
-    opening = "owner.waiting" if is_waiting else "owner.new"
+    kind = "reported" if notification.by == "readers" else "waiting"
+    opening = f"owner.{kind}" if is_waiting else "owner.new"
     lines: list[str | Quote] = [
         say(opening, nick=nick, page=_page_of(notification)),
         _quote(about, notification.status, notification.site_url),
@@ -83,7 +84,7 @@ def owner_letter(words: Words, notification: Notification, links: OwnerLinks | N
         actions.append(Link(say("owner.open"), address))
     return Letter(
         words.language,
-        say("owner.subject.waiting" if is_waiting else "owner.subject", site=site, nick=nick),
+        say(f"owner.subject.{kind}" if is_waiting else "owner.subject", site=site, nick=nick),
         site,
         lines,
         actions[0] if actions else None,

@@ -71,8 +71,8 @@ class Notification:
     @property
     def is_for_owner(self) -> bool:
         """Is it for the site's owner? A new comment, or one that is unpublished after its author's
-        edit; never spam."""
-        is_news = self.by != "moderator" and not self.seen
+        edit or by reports of readers; never spam."""
+        is_news = self.by == "readers" or (self.by != "moderator" and not self.seen)
         return is_news and "spam" not in (self.now, self.status)
 
     @property

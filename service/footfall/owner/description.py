@@ -38,6 +38,7 @@ UNDESCRIBED = (200, WrongMethod.status)
 NOUNS = {
     "article": "Counters of pages",
     "comment": "Comments",
+    "report": "Reports of comments by readers",
     "live": "Live numbers of pages",
     "token": "Logins and two-factor authentication",
     "user": "Accounts",

@@ -116,6 +116,7 @@ QUEUE_PART_ANSWER = AnswerSchema(
     object_of(
         data=list_of(A_COMMENT),
         verdicts=map_of(VERDICT),
+        reports=map_of(NUMBER),
         after=TEXT,
         searched=NUMBER,
         total=or_null(NUMBER),
@@ -147,6 +148,7 @@ async def _answer(
     ids = [each.id for each in part.comments] if caller.viewer.is_moderator else []
     return {
         "verdicts": {id: v._asdict() for id, v in (await comments.verdicts.of(ids)).items()},
+        "reports": await comments.reports.of(ids),
         "data": [Fragment(json) for json in view.elsewhere(part.comments, part.live)],
         "after": part.after,
         "searched": part.searched,

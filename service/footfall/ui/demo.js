@@ -218,6 +218,7 @@ function commentItem(comment, root) {
   find('.from').textContent = [comment.addr, spaced(comment.browser), comment.os].filter(Boolean).join(' · ');
   likeButton(find('.like'), find('.like-error'), comment, nick);
   replyButton(find('.reply'), find('.reply-place'), comment, root, nick);
+  reportButton(find('.report'), find('.like-error'), comment, nick);
   if (root !== comment) find('.replies').remove();
   // Last: afterwards, a class in a comment's HTML could match our selectors.
   find('.comment-body').append(contentOf(comment.comment));
@@ -328,6 +329,24 @@ function likeButton(button, failure, comment, nick) {
     }
   });
   show();
+}
+
+/** Where the site takes reports; each reader counts once. */
+function reportButton(button, failure, comment, nick) {
+  if (!button) return;
+  button.setAttribute('aria-label', say('demo.reportOf', { nick }));
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    failure.textContent = '';
+    try {
+      await ask('report', 'POST', { id: comment.objectId });
+      button.removeAttribute('aria-label');
+      button.textContent = say('demo.reported');
+    } catch (refusal) {
+      button.disabled = false;
+      failure.textContent = [say('demo.notReported'), refusal.message].filter(Boolean).join(' ');
+    }
+  });
 }
 
 function likedIds() {

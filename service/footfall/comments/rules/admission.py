@@ -18,7 +18,8 @@ class Rules:
     `cooldown` allows a comment at a time from an address, None any number;
     `comment_length` is in characters. Comments are pending with `is_audited`, with `is_filtered`
     until spam filters have answered, and with more than `max_links` links, if that is not 0; but
-    not those of accounts with `trust_after` approved ones, if that is not 0. Spam is kept for
+    not those of accounts with `trust_after` approved ones, if that is not 0; and again when readers
+    at `report_after` addresses have reported them, if that is not 0. Spam is kept for
     `spam_days`, 0 for ever; and where comments are almost full, what is held for `held_days`.
     """
 
@@ -28,6 +29,7 @@ class Rules:
     is_filtered: bool = False
     max_links: int = 0
     trust_after: int = 0
+    report_after: int = 0
     spam_days: int = 0
     held_days: int = 0
     forbidden: Patterns | None = None

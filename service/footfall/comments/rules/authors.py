@@ -132,8 +132,7 @@ async def erase(
             await edit_account(comments.accounts, author.id, Changes(role="banned"))
     step = await part(comments, author, after)
     one = partial(_anonymize if deed == "anonymize" else _delete, comments)
-    # A model's reason may quote the author.
-    await comments.verdicts.forget([stored.id for stored in step.comments])
+    await _forget_said(comments, [stored.id for stored in step.comments])
     numbers = await _each(step.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if step.after:
@@ -148,6 +147,12 @@ async def erase(
         name = author.id or f"mail {digest(author.mail)}"
         await comments.log.add(by=account_id(caller), did=f"{deed} author", id=name, was="", now="")
     return Erasure(done, damaged, step.searched, "", has_account, is_logged)
+
+
+async def _forget_said(comments: Comments, ids: Sequence[str]) -> None:
+    """What was said of comments: a model's reason may quote the author."""
+    await comments.verdicts.forget(ids)
+    await comments.reports.forget(ids)
 
 
 async def _each(

@@ -7,8 +7,13 @@ from ...ids import is_id
 from ..noun import Comments
 
 # Who changes comments, for people: the spam filter, and what Footfall does by itself.
-By = Literal["author", "moderator", "filter", "footfall"]
-_BY: dict[str, By] = {"author": "author", "moderator": "moderator", "judge": "filter"}
+By = Literal["author", "moderator", "filter", "readers", "footfall"]
+_BY: dict[str, By] = {
+    "author": "author",
+    "moderator": "moderator",
+    "judge": "filter",
+    "readers": "readers",
+}
 
 
 class Decided(NamedTuple):

@@ -30,10 +30,11 @@ class NewText(NamedTuple):
 
 
 class Actor(NamedTuple):
-    """Who changes a comment. People are notified of what authors, moderators and spam filters do;
-    what moderators do is logged, with their account's id, and the action that it is a part of."""
+    """Who changes a comment. People are notified of what authors, moderators, spam filters and
+    readers who report do; what moderators do is logged, with their account's id, and the action
+    that it is a part of."""
 
-    by: Literal["author", "moderator", "judge", "erasure", "sweeper"]
+    by: Literal["author", "moderator", "judge", "readers", "erasure", "sweeper"]
     account: str = ""
     door: str = ""
     action: str = ""

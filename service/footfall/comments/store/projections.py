@@ -21,7 +21,9 @@ UNDO_MS = 60_000
 # A due time for every service's clock; a page's version may be ahead of it.
 AT_ONCE_MS = 1
 # Whose changes people are notified of.
-TELLING = ("author", "moderator", "judge")
+TELLING = ("author", "moderator", "judge", "readers")
+# Who is no moderator, and has a log of their own -> the way on which they came.
+DOORS = {"judge": "filter", "readers": "readers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,9 @@ class JournalEntry:
     zero if that is not known.
 
     `version` is the page's, which no other entry has. `did` is publish, moderate, edit, delete,
-    restore or move; `by` author, moderator, `judge`, import, erasure, sweeper, check or move;
-    `actor` a moderator's account, with the `door` on which they came and the `action` that it is a
-    part of; `lengths` the characters of a text before and now.
+    restore or move; `by` author, moderator, `judge`, readers, import, erasure, sweeper, check or
+    move; `actor` a moderator's account, with the `door` on which they came and the `action` that it
+    is a part of; `lengths` the characters of a text before and now.
     """
 
     version: int
@@ -137,7 +139,7 @@ class Applying:
         for change in entry.changes:
             yield from self._followed(change)
         logged = [word for pair in logged_as(self._page, entry).items() for word in pair]
-        yield from (int(entry.by == "judge"), len(logged), *logged)
+        yield from (int(entry.by in DOORS), len(logged), *logged)
         task = task_of(self._page, entry) if self._tells else None
         yield task.dump() if task else ""
 
@@ -155,14 +157,14 @@ class Applying:
 
 
 def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
-    """The log's entry for an action of a moderator or a spam filter: who, what, which comment,
-    before and after, on which way, and the name of what it is a part of. Empty for other actors,
-    and for replies deleted with a comment.
+    """The log's entry for an action of a moderator, a spam filter or readers: who, what, which
+    comment, before and after, on which way, and the name of what it is a part of. Empty for other
+    actors, and for replies deleted with a comment.
 
     It has no text of the comment: deleted text must not remain there.
     """
     first = entry.changes[0] if entry.changes else None
-    if entry.by not in ("moderator", "judge") or first is None:
+    if entry.by not in ("moderator", *DOORS) or first is None:
         return {}
     was, now = [first.was], [first.now]
     if entry.did in ("moderate", "edit"):
@@ -179,7 +181,7 @@ def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
         "id": first.id + page,
         "was": ", ".join(was),
         "now": ", ".join(now),
-        "door": "filter" if entry.by == "judge" else entry.door,
+        "door": DOORS.get(entry.by, entry.door),
         "action": entry.action,
     }
 

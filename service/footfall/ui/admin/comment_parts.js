@@ -19,6 +19,7 @@ export function header(comment) {
     comment.looks_like && make('span', { class: 'mark held', title: say('looksLike.why', { nick: comment.looks_like }) }, say('looksLike', { nick: comment.looks_like })),
     badge && make('span', { class: 'badge' }, badge),
     comment.sticky && make('span', { class: 'mark pinned' }, say('pinned')),
+    comment.reports && make('span', { class: 'mark held' }, say('reported', { count: comment.reports })),
     comment.status !== 'approved' && make('span', { class: 'mark held' }, say(`status.${comment.status}`)),
     make('time', { class: 'when', datetime: new Date(comment.time).toISOString() }, date(comment.time)));
 }

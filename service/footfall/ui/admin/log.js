@@ -78,7 +78,7 @@ function row(entry) {
   const { time, nick, by, did, id, was, now, door } = entry;
   const [before, after] = verb(entry) ? phrase(entry) : [`${KNOWN.includes(did) ? say(`did.${did}`) : did} `, ''];
   return make('tr', {},
-    make('td', {}, date(time)), make('td', {}, nick || by || say(door === 'filter' ? 'door.filter' : 'byCommand'), nick && door && make('span', { class: 'quiet' }, ` ${say(`door.${door}`)}`)),
+    make('td', {}, date(time)), make('td', {}, nick || by || say(['filter', 'readers'].includes(door) ? `door.${door}` : 'byCommand'), nick && door && make('span', { class: 'quiet' }, ` ${say(`door.${door}`)}`)),
     make('td', {}, before, verb(entry) ? about(entry) : make('code', {}, id), after,
       entry.verdict && make('div', { class: 'quiet' }, verdictText(entry.verdict))),
     make('td', {}, was), make('td', {}, '→ ', now));

@@ -44,10 +44,13 @@ export async function ask(method, path, body, patienceMs = PATIENCE_MS) {
   return dataOf(answer);
 }
 
-/** A part of the queue; each comment with what a language model has said of it. */
+/** A part of the queue; each comment with what a language model has said of it, and how many readers have reported it. */
 export async function askQueue(fields, patienceMs) {
   const part = await ask('GET', `queue?${query(fields)}`, undefined, patienceMs);
-  for (const comment of part.data) comment.verdict = part.verdicts[comment.objectId];
+  for (const comment of part.data) {
+    comment.verdict = part.verdicts[comment.objectId];
+    comment.reports = part.reports[comment.objectId];
+  }
   return part;
 }
 

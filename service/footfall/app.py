@@ -402,6 +402,7 @@ def _rules_of(settings: SiteSettings) -> Rules:
         max_links=settings.max_links,
         trust_after=settings.trust_after,
         report_after=settings.report_after,
+        readers_search=settings.search,
         spam_days=settings.spam_days,
         held_days=settings.held_days,
         forbidden=settings.forbidden_words,

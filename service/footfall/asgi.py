@@ -64,6 +64,7 @@ def page_values(settings: Settings, accounts: Accounts) -> dict[str, str]:
         "forum_url": settings.forum_url,
         "login": settings.login,
         "takes_reports": "yes" if settings.report_after else "",
+        "has_search": "yes" if settings.search else "",
         "most_read": "data-footfall-top" if settings.site_url and is_known else "",
     }
 

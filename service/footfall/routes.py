@@ -18,6 +18,7 @@ from .comments.api import (
     ranking,
     recent,
     reports,
+    search,
 )
 from .compat import leancloud
 from .counting import api as counters
@@ -45,6 +46,7 @@ TABLE = (
     *queue.operation,
     *moderation.operation,
     *reports.operation,
+    *search.operation,
     *session.operation,
     *links.operation,
     *ranking.operation,

@@ -118,6 +118,7 @@ class SiteSettings(OutboxSettings):
     held_days: int = env("30", number(0, 3650))
     trust_after: int = env("0", limit(1_000_000))
     report_after: int = env("0", number(0, 1000))
+    search: bool = env("false", flag)
     max_links: int = env("0", number(0, 1000))
     forbidden_words: Patterns | None = env("", patterns)
     disallow_ip_list: tuple[Network, ...] = env("", networks)

@@ -975,3 +975,19 @@ def test_a_reader_reports_a_comment_and_its_owner_decides(
     desk.open("log")
     expect(desk.page.get_by_text("Readers who reported it")).to_be_visible()
     desk.http.close()
+
+
+def test_a_reader_searches_the_comments_of_a_page(start: Start, new_visitor: NewVisitor) -> None:
+    desk = Desk(start(SEARCH="true", DEMO="true").url, new_visitor())
+    for text in ("Teapots are round", "Kettles are loud"):
+        desk.write(text, url="/.footfall-demo", nick=text.split()[0])
+    page = new_visitor().page
+    page.goto(f"{desk.url}/")
+    page.get_by_role("searchbox", name="Search comments").fill("LOUD")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.locator("#comment-count")).to_have_text("1 comment found")
+    expect(page.locator("#comment-list .comment-body")).to_have_text(["Kettles are loud"])
+    page.get_by_role("searchbox", name="Search comments").fill("")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.locator("#comment-list .comment-body")).to_have_count(2)
+    desk.http.close()

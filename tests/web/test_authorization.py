@@ -238,6 +238,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("comment_queue", "`owner=mine`"): asks("GET", "/api/comment?type=list&owner=mine"),
     ("comment_post", ""): post,
     ("comment_edit", "a like"): asks("PUT", "/api/comment/{own}", {"like": True}),
+    ("comment_search", "without `SEARCH`"): asks("GET", "/api/comment?type=search&q=x"),
     ("comment_report", "without `REPORT_AFTER`"): asks("POST", "/api/report", {"id": "{own}"}),
     ("comment_edit", "the author's text"): asks("PUT", "/api/comment/{own}", {"comment": "x"}),
     ("comment_edit", "a missing comment"): edit_of_what_is_gone,

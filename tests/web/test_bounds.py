@@ -127,6 +127,9 @@ OPEN: dict[str, Bounded] = {
         {"comment": "other"},
         BOB,
     ),
+    "comment_search": Bounded(
+        ("COUNTER_RATE", "pages"), "/api/comment?type=search&q=x", environ={"SEARCH": "true"}
+    ),
     "comment_report": Bounded(
         ("COUNTER_RATE",), "/api/report", {"id": "{own}"}, environ={"REPORT_AFTER": "3"}
     ),

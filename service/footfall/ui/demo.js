@@ -23,7 +23,7 @@ const fullDate = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: '
 // Looked up once, before any comment is shown: an id in a comment's HTML must not replace one of ours.
 const part = Object.fromEntries([
   'comment-count', 'comment-form-place', 'comment-list', 'comment-template', 'form-template', 'list-empty',
-  'list-error', 'list-error-text', 'list-loading', 'list-retry', 'live-status', 'load-more', 'log-in-template', 'read-count', 'read-label', 'sort-order',
+  'list-error', 'list-error-text', 'list-loading', 'list-retry', 'live-status', 'load-more', 'log-in-template', 'read-count', 'read-label', 'search', 'sort-order',
 ].map((id) => [id.replace(/-(\w)/g, (_, letter) => letter.toUpperCase()), document.getElementById(id)]));
 
 const shown = new Map(); // objectId -> <li>, for paging that overlaps and for links to one comment
@@ -39,6 +39,7 @@ let mayWrite = !mustLogIn;
 if (mayWrite) part.commentFormPlace.append(commentForm({ name: 'new' }));
 part.sortOrder.addEventListener('change', (event) => { order = event.target.value; loadFirstPage(); });
 part.loadMore.addEventListener('click', loadNextPage);
+part.search?.addEventListener('submit', (event) => { event.preventDefault(); search(part.search.elements.q.value.trim()); });
 part.listRetry.addEventListener('click', retry);
 document.querySelectorAll('[data-copy]').forEach((button) => button.addEventListener('click', () => copySnippet(button)));
 setInterval(refreshTimes, 60_000);
@@ -116,6 +117,28 @@ async function loadFirstPage() {
   showRoots(page.data);
   part.listEmpty.hidden = page.data.length > 0;
   announce(total ? say('demo.sorted', { comments: countText(), order: orderName() }) : say('demo.empty'));
+}
+
+/** Show the comments with these words, or without words all of them again. */
+async function search(words) {
+  if (!words) return loadFirstPage();
+  closeReply();
+  const mine = ++loading;
+  busy(true);
+  try {
+    const { data } = await ask(`comment?${new URLSearchParams({ type: 'search', q: words, path: PATH, count: 50 })}`);
+    if (mine !== loading) return;
+    shown.clear();
+    part.commentList.replaceChildren();
+    showRoots(data);
+    part.loadMore.hidden = part.listError.hidden = part.listEmpty.hidden = true;
+    part.commentCount.textContent = say('demo.found', { count: data.length });
+    announce(part.commentCount.textContent);
+  } catch (refusal) {
+    if (mine === loading) showListError(refusal);
+  } finally {
+    if (mine === loading) busy(false);
+  }
 }
 
 async function loadNextPage() {

@@ -30,6 +30,8 @@ class Rules:
     max_links: int = 0
     trust_after: int = 0
     report_after: int = 0
+    # May readers search?
+    readers_search: bool = False
     spam_days: int = 0
     held_days: int = 0
     forbidden: Patterns | None = None

@@ -207,7 +207,6 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
             proxies,
             unknown_proxies,
             tells_visitors=tells,
-            classes_visitors=settings.classes_visitors,
             own=Networks(settings.ignore_addresses) if settings.ignore_addresses else NOBODY,
         ),
         settings.known_counter_types,

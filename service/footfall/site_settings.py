@@ -68,10 +68,6 @@ class SiteSettings(OutboxSettings):
         )
 
     @property
-    def classes_visitors(self) -> bool:
-        return self.statistics == "visitors" and self.statistics_people
-
-    @property
     def known_counter_types(self) -> tuple[str, ...]:
         """Without another protocol, unknown types are rejected, as in Waline."""
         return self.every_counter_type if self.compat else self.counter_types

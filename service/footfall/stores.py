@@ -90,7 +90,7 @@ def open_store(settings: SiteSettings, process: Process) -> Store:
 
 
 def _audience_of(settings: SiteSettings, process: Process) -> Audience | None:
-    if not settings.classes_visitors:
+    if settings.statistics != "visitors" or not settings.statistics_people:
         return None
     return Audience(lambda address: process.region_of(address).country)
 

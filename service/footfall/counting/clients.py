@@ -101,11 +101,10 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         unknown_proxies: UnknownProxies,
         *,
         tells_visitors: bool,
-        classes_visitors: bool = False,
         own: Networks = NOBODY,
     ) -> None:
-        """`tells_visitors` distinguishes visitors, and `classes_visitors` says what they are; `own`
-        are the networks of the site's own people."""
+        """`tells_visitors` distinguishes visitors; `own` are the networks of the site's own
+        people."""
         self._day = 0
         # (user agent, purpose) -> the bot's class, packed, or b""; and the agent_part.
         self._agents: dict[tuple[bytes, bytes], tuple[bytes, bytes]] = {}
@@ -113,7 +112,7 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         self.are_limited = limits.are_on
         self._proxies, self._unknown_proxies = proxies, unknown_proxies
         self._own = own
-        self.tells_visitors, self.classes_visitors = tells_visitors, classes_visitors
+        self.tells_visitors = tells_visitors
 
     def of_peer(self, address: str) -> CountingClient:
         """The client of a connection, if headers say nothing else."""

@@ -20,10 +20,9 @@ UNUSUAL = frozenset(
     }
 )
 DECIDING = UNUSUAL | {b"host", b"connection", b"content-type", b"if-none-match", b"x-request-id"}
-# If only some sites may call, the page matters, too; if visitors are distinguished, their user
-# agents.
+# If only some sites may call, the page matters, too; if visitors are distinguished, their browsers.
 _OF_PAGES = frozenset({b"referer", b"origin"})
-_OF_AGENTS = frozenset({b"user-agent", b"sec-purpose", b"purpose"})
+_OF_BROWSERS = frozenset({b"user-agent", b"sec-purpose", b"purpose", b"accept-language"})
 # What browsers and proxies send with most requests, which is dropped where the parser finds it.
 # That is only faster: any other name is compared in lower case.
 _BROWSERS = """
@@ -67,7 +66,7 @@ def _wanted_and_dropped(
     if has_domains:
         names |= _OF_PAGES
     if tells_visitors:
-        names |= _OF_AGENTS
+        names |= _OF_BROWSERS
     return names, frozenset(name for name in _COMMON if name.lower() not in names)
 
 
@@ -170,17 +169,6 @@ def all_headers(received: bytes, number: int) -> list[tuple[bytes, bytes]]:
     with suppress(httptools.HttpParserError, httptools.HttpParserUpgrade):
         parser.feed_data(received)
     return lines.requests[number] if number < len(lines.requests) else []
-
-
-def first_header(received: bytes, name: bytes) -> bytes:
-    """The first header of this name, which is in lower case, of the request that these bytes start
-    with; b"" if it has none."""
-    lines = received.lower()
-    at = lines.find(b"\r\n%b:" % name)
-    if not 0 <= at < lines.find(b"\r\n\r\n"):
-        return b""
-    start = at + len(name) + 3
-    return received[start : received.find(b"\r\n", start)].strip(b" \t")
 
 
 def has_path(url: bytes) -> bool:

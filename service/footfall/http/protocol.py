@@ -25,7 +25,7 @@ from .body import AS_JSON, JSON, kind_of
 from .client import headers_of, is_allowed
 from .connection import Connection
 from .cycle import Cycle, Requests
-from .head import UNUSUAL, DecidingHeaders, all_headers, first_header, has_path, new_parser
+from .head import UNUSUAL, DecidingHeaders, all_headers, has_path, new_parser
 
 # URL and headers together: the limit of Node.js, and so of Waline.
 MAX_HEAD_BYTES = 16 * 1024
@@ -255,15 +255,6 @@ class HttpProtocol(Connection):
         """The headers of the request that was read last, as far as they have come."""
         self._collect_all()
         return [*self.head.items(), *self._headers.repeated]
-
-    def look_up(self, name: bytes) -> bytes:
-        """A header of the request that was read last, also of those that were dropped."""
-        if self._has_all:
-            return self.head.get(name, b"")
-        if not self._completed:
-            # To parse all headers again would cost as much as the rest of the request.
-            return first_header(self._received, name)
-        return headers_of(all_headers(self._received, self._completed)).get(name, b"")
 
     def _collect_all(self) -> None:
         """Keep all headers from now on, including those of this request that were dropped."""

@@ -42,15 +42,11 @@ class Clients(Protocol):
     @property
     def tells_visitors(self) -> bool: ...
 
-    # Does it matter which language they accept?
-    @property
-    def classes_visitors(self) -> bool: ...
-
     def __getitem__(self, asked: tuple[str, bytes, bytes, bytes], /) -> Any:
         """Raises KeyError for a client that is not known."""
 
     def meet(self, asked: tuple[str, bytes, bytes, bytes], language: bytes) -> Any:
-        """Make one; `language` is the header Accept-Language if that matters."""
+        """Make one; `language` is the header Accept-Language."""
 
     def of_peer(self, address: str) -> Any:
         """The client of a connection, if headers say nothing else."""

@@ -99,17 +99,13 @@ class FastCycle:
             try:
                 self._client = self.clients[asked]
             except KeyError:
-                self._client = self.clients.meet(asked, self._language())
+                self._client = self.clients.meet(asked, get(b"accept-language", b""))
         if request.takes_turns or not self._may_forward:
             self._forwarded = headers.get(self._header, b"")
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
         self.response_complete = False
-
-    def _language(self) -> bytes:
-        needs = self.clients.classes_visitors
-        return self.connection.look_up(b"accept-language") if needs else b""
 
     def start(self) -> None:
         try:

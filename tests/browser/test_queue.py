@@ -991,3 +991,22 @@ def test_a_reader_searches_the_comments_of_a_page(start: Start, new_visitor: New
     page.get_by_role("button", name="Search", exact=True).click()
     expect(page.locator("#comment-list .comment-body")).to_have_count(2)
     desk.http.close()
+
+
+def test_a_row_leads_to_the_other_comments_of_its_author_page_address_and_network(
+    desk: Desk,
+) -> None:
+    desk.write("one", "192.0.2.1", nick="Ann")
+    desk.write("two", "192.0.2.200", nick="Tom", mail="tom@example.com")
+    desk.write("three", "198.51.100.7", nick="Ann", url="/other")
+    page = desk.page
+    for name, left in (
+        ("ann@example.com", ["three", "one"]),
+        ("Only this page", ["two", "one"]),
+        ("192.0.2.1", ["one"]),
+        ("192.0.2.0/24", ["two", "one"]),
+    ):
+        desk.open()
+        row = desk.rows().filter(has=page.get_by_text("one", exact=True))
+        row.get_by_role("link", name=name, exact=True).click()
+        expect(page.locator("#queue .comment-body")).to_have_text(left)

@@ -40,14 +40,23 @@ function changed({ orig, before, change }) {
 export function origin(comment) {
   const page = make('a', { class: 'page' }, comment.url);
   linkTo(page, pageAddress(comment.url));
-  const banned = (value) => value && make('a', { href: `bans?value=${encodeURIComponent(value)}`, title: say('banThem') }, value);
+  const only = (what, value, text = value) => value
+    && make('a', { href: `queue?status=&keyword=${encodeURIComponent(value)}`, title: say(`only.${what}`) }, text);
   // An email that was typed proves nobody: it may be another person's.
-  const mail = banned(comment.mail);
+  const mail = only('author', comment.mail);
   const unproven = mail && !comment.user_id && make('span', {}, mail, ` (${say('unproven')})`);
-  const facts = [unproven || mail, banned(comment.ip), comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
+  const facts = [comment.ip && only('page', comment.url, say('only.page')), unproven || mail,
+    only('address', comment.ip), only('network', networkOf(comment.ip)), comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
   const demo = comment.url === DEMO && make('span', {}, say('fromDemo'));
   const title = !demo && make('span', { 'data-page': comment.url });
   return make('p', { class: 'origin quiet' }, demo || page, title, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
+}
+
+/** The network around an address in which its neighbours are: an IPv4 /24, or an IPv6 /48; '' for none. */
+function networkOf(address) {
+  const parts = address?.split(/[.:]/) ?? [];
+  if (/^[\d.]+$/.test(address)) return `${parts.slice(0, 3).join('.')}.0/24`;
+  return parts.length > 3 && parts.slice(0, 3).every(Boolean) ? `${parts.slice(0, 3).join(':')}::/48` : '';
 }
 
 /** The page's address below SITE_URL, as in render/page_address.py; '' for none. */

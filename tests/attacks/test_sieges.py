@@ -202,7 +202,7 @@ async def test_questions_about_statistics_are_answered_in_turn_and_each_once_a_m
     kinds = ("/api/statistics?", "/api/statistics.csv?", "/counter/TOTAL.json?start=week&")
 
     async def ask(address: str, n: int) -> httpx.Response:
-        url = f"{kinds[n % 3]}from=2023-11-{1 + n % 14:02}&to=2023-11-14"
+        url = f"{kinds[n % 3]}from=2023-11-{1 + n % 6:02}&to=2023-11-14"
         return await site.http.get(url, headers=by(address))
 
     async def owner() -> httpx.Response:

@@ -45,6 +45,7 @@ LOOKING = {
     "paths closed": [],
     "statistics": [],
     "comments rerender": [],
+    "comments judge": [],
     "counters list": [],
     "counters delete": ["/*"],
     "counters prune": ["--below", "2"],

@@ -73,18 +73,18 @@ async def test_each_visitor_has_one_class_of_each_kind(
         "country": {"AT": 6, "": 1},
         "language": {"de": 6, "": 1},
     }
-    assert await statistics.audience(TODAY, TODAY) == wanted
+    assert await statistics.audience(None, TODAY, TODAY) == wanted
     # What is stored of a day that is over, and what still comes.
     clock.now += DAY_MS
     await salts.keep_up(telling.site_views)
     await keeper.keep_hours()
-    assert await statistics.audience(TODAY, TODAY) == wanted
+    assert await statistics.audience(None, TODAY, TODAY) == wanted
     await view(classing, "/a", phones)
-    both = await statistics.audience(TODAY, TODAY + 1)
+    both = await statistics.audience(None, TODAY, TODAY + 1)
     assert both["size"] == {"phone": 12, "desktop": 1}
     clock.now += 3 * DAY_MS
     await keeper.keep_hours()
-    assert await statistics.audience(TODAY, TODAY) == wanted
+    assert await statistics.audience(None, TODAY, TODAY) == wanted
     # A class of fewer visitors could be one person.
     assert told(both["size"]) == [("phone", 12), ("", 1)]
 
@@ -102,7 +102,7 @@ async def test_visitors_of_a_sketch_are_counted_without_a_class(
         each for n in range(2, 1_000) if renewed(each := seen(n, PHONE, b"de"), telling) == share
     )
     await view(classing, "/a", [later])
-    assert (await statistics.audience(TODAY, TODAY))["size"] == {"phone": 1}
+    assert (await statistics.audience(None, TODAY, TODAY))["size"] == {"phone": 1}
 
 
 PHONE = b"Mozilla/5.0 (Linux; Android 10; K) Chrome/140.0.0.0 Mobile Safari/537.36"
@@ -860,10 +860,10 @@ async def test_classes_of_visitors_and_notes_are_in_a_backup(
     monkeypatch.setattr(view_lines, "days_of_groups", lambda: [TODAY + 1, TODAY, TODAY - 1])
     await view(await classing_of(telling), "/a", [seen(n, PHONE, b"de") for n in range(6)])
     assert await telling.site_views.note(TODAY, "the new theme \U0001f463")
-    before = await statistics.audience(TODAY, TODAY)
+    before = await statistics.audience(None, TODAY, TODAY)
     file = await taken(telling)
     assert await restored(telling, file, replaces=True) is not None
-    assert await statistics.audience(TODAY, TODAY) == before
+    assert await statistics.audience(None, TODAY, TODAY) == before
     assert await statistics.notes(TODAY, TODAY) == {TODAY: "the new theme \U0001f463"}
 
 

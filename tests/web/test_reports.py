@@ -103,6 +103,22 @@ async def test_a_site_takes_none_unless_it_wants_to(make_site: Sites) -> None:
     assert 'class="plain report"' in (await site.http.get("/")).text
 
 
+async def test_reports_move_with_their_page(make_site: Sites) -> None:
+    site = await make_site(**AFTER_THREE)
+    posted = await site.post("words")
+    await reported(site, posted, 1, 2)
+    headers = {**SENT, "cookie": f"footfall={ADMIN.id}"}
+    url, body = "/ui/api/pages/move", {"path": "/p", "to": "/q", "meant": True}
+    moved = last(await site.http.post(url, json=body, headers=headers))
+    assert moved["errno"] == 0, moved
+    # By the old name, as a reader's page has it.
+    await reported(site, posted, 2)
+    (there,) = (await site.get("/api/comment", path="/q"))["data"]["data"]
+    assert await in_queue(site, there) == ("approved", 2)
+    await reported(site, there, 3)
+    assert (await in_queue(site, there))[0] == "waiting"
+
+
 async def test_fifty_who_report_at_the_same_moment_hold_it_once(make_site: Sites) -> None:
     site = await make_site(**AFTER_THREE)
     posted = await site.post("words")

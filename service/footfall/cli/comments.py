@@ -68,8 +68,6 @@ def judge_(last: int) -> None:
     these questions. Exit 1 if one got no answer.
     """
     settings = settings_of_environment()
-    if not settings.model_url:
-        raise click.UsageError("MODEL_URL names no language model")
     with errors_as_messages(), progress() as on_progress:
         tally = uvloop.run(_judge(settings, last, on_progress))
     for text in _judged(tally):
@@ -79,12 +77,12 @@ def judge_(last: int) -> None:
 
 
 async def _judge(settings: Settings, last: int, on_progress: OnProgress) -> Judged:
-    try:
-        model = model_of(settings)
-    except ValueError as error:
-        raise BadSettings(str(error)) from None
     place = settings.title, settings.site_url
     async with existing_site(settings) as (_, site):
+        try:
+            model = model_of(settings)
+        except ValueError as error:
+            raise BadSettings(str(error)) from None
         return await judge(site.comments, model, last, place, on_progress)
 
 

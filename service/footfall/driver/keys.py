@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ..ids import digest
+from ..ids import SHORT, digest
 
 # The number of hash tags for hashes of counters: on a Cluster one script call serves all hashes of
 # a group.
@@ -231,12 +231,13 @@ class Keys:
         return f"{self.prefix}:{{site}}:{what}"
 
     def reports(self, comment: str) -> str:
-        """Digests of addresses from which a comment was reported."""
-        return self.site(f"reports:{comment}")
+        """Digests of addresses from which a comment was reported; of its short id, as this stays
+        when its page moves."""
+        return self.site(f"reports:{comment[:SHORT]}")
 
     def verdict(self, comment: str) -> str:
-        """What a language model has said of a comment."""
-        return self.site(f"verdict:{comment}")
+        """What a language model has said of a comment, of its short id."""
+        return self.site(f"verdict:{comment[:SHORT]}")
 
     def asked(self, day: int) -> str:
         """How often a language model was asked on a day, since 1970."""

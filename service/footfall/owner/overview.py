@@ -134,8 +134,8 @@ async def history(site: Site, path: str | None, span: Span) -> History:
             readable(statistics.hours(path, span.first, span.last)),
         ),
         asyncio.gather(
-            readable(sources_in(statistics, path, span)),
-            readable(statistics.audience(span.first, span.last) if path is None else _none()),
+            readable(statistics.sources_of(path, span.first, span.last)),
+            readable(statistics.audience(path, span.first, span.last)),
             readable(statistics.notes(span.first, span.last)),
             readable(_count(site.counting, path) if path is not None else _none()),
         ),
@@ -191,13 +191,6 @@ async def _pages(statistics: Reports, last: int) -> PageList:
 
 async def _sources(statistics: Reports, days: int, last: int) -> Sequence[Source]:
     return await statistics.sources(statistics.days_before(last, days - 1), last)
-
-
-async def sources_in(statistics: Reports, path: str | None, span: Span) -> Sequence[Source]:
-    """From where a page was visited in a period, or with None the site."""
-    if path is None:
-        return await statistics.sources(span.first, span.last)
-    return (await statistics.referrals(span.first, span.last)).sources_of(path)
 
 
 async def _count(counting: Counting, path: str) -> int:

@@ -4,7 +4,7 @@ from ..http.response import PRIVATE, Response
 from ..statistics.api import Series, csv_of, csv_of_series
 from ..statistics.audience import told
 from ..statistics.page_list import ListedPage
-from .overview import readable, sources_in
+from .overview import readable
 from .page_table import chosen_order, titles_of
 from .pages import Asked
 from .periods import NotAPeriod, Span, span_of
@@ -45,13 +45,13 @@ async def _content(name: str, asked: Asked, span: Span) -> bytes:
         return csv_of([(*ListedPage._fields, "title"), *listed])
     path = asked.query.get("path") or None
     if name == "sources":
-        sources = await sources_in(statistics, path, span)
+        sources = await statistics.sources_of(path, span.first, span.last)
         return csv_of([("host", "views", "at_most"), *sources])
     if name == "source":
         referrals = await statistics.referrals(span.first, span.last)
         return csv_of([("path", "views", "at_most"), *referrals.pages_of(host_in(asked))])
     if name == "audience":
-        audience = await statistics.audience(span.first, span.last)
+        audience = await statistics.audience(None, span.first, span.last)
         rows = ((kind, *each) for kind, names in audience.items() for each in told(names))
         return csv_of([("kind", "name", "visitors"), *rows])
     unit = "hour" if name == "hours" else "day"

@@ -1,5 +1,6 @@
 """How often a page, or the whole site, was viewed: by day, or by hour."""
 
+import asyncio
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -159,13 +160,13 @@ async def _series(reports: Reports, parsed: Series) -> bytes:
         views = await reports.hours(parsed.path, first, last)
         hours = [{"at": _hour(at), "views": n} for at, n in sorted(views.items()) if n]
         return orjson.dumps(body | {"total": sum(views.values()), "views": hours})
-    report = await reports.report(parsed.path, first, last)
-    if parsed.path is None:
-        sources = await reports.sources(first, last)
-    else:
-        sources = (await reports.referrals(first, last)).sources_of(parsed.path)[:MAX_SOURCES]
-    rows = [source._asdict() for source in sources]
-    audience = await reports.audience(first, last) if parsed.path is None else {}
+    # Together, since each is a round trip to Redis or two.
+    report, sources, audience = await asyncio.gather(
+        reports.report(parsed.path, first, last),
+        reports.sources_of(parsed.path, first, last),
+        reports.audience(parsed.path, first, last),
+    )
+    rows = [source._asdict() for source in sources[:MAX_SOURCES]]
     classes = {
         kind: [{"name": name, "visitors": n} for name, n in told(names)]
         for kind, names in audience.items()

@@ -5,6 +5,7 @@ Derived numbers are as exact as the counters. Only the number of visitors beyond
 estimate, and is marked; and lists know a page only if it was among the most viewed of some day.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import timedelta
@@ -148,10 +149,12 @@ class Reports:
 
         Raises ValueError for such as are not days, or too many.
         """
-        numbers = await self._days(path, first, last)
+        numbers, as_people = await asyncio.gather(
+            self._days(path, first, last), self._site.people()
+        )
         days = {day: numbers.get(day, Day(0, 0, {})) for day in days_between(first, last)}
         most_exact = MOST_EXACT_OF_SITE if path is None else MOST_EXACT
-        return Report(days, await self._site.people(), most_exact)
+        return Report(days, as_people, most_exact)
 
     async def _days(self, path: str | None, first: int, last: int) -> Mapping[int, Day]:
         months = months_between(first, last)
@@ -185,8 +188,10 @@ class Reports:
 
     async def _numbers(self, months: list[int]) -> SiteNumbers:
         """Stored sums, and the shares of hours and days that still exist."""
-        shares = await self._minute.find_or_make("shares", self._site.shares)
-        return _larger(await self._site.kept(months), shares)
+        kept, shares = await asyncio.gather(
+            self._site.kept(months), self._minute.find_or_make("shares", self._site.shares)
+        )
+        return _larger(kept, shares)
 
     async def sources(self, first: int, last: int) -> list[Source]:
         """The hosts from which most visitors came in the last MAX_SOURCE_DAYS of the period."""
@@ -194,6 +199,12 @@ class Reports:
         async for kept, shares in self._of_days(self._site.sources, first, last):
             found.add(_fuller(kept, shares))
         return found.ranked()
+
+    async def sources_of(self, path: str | None, first: int, last: int) -> list[Source]:
+        """From where a page was visited, or with None the site."""
+        if path is None:
+            return await self.sources(first, last)
+        return (await self.referrals(first, last)).sources_of(path)
 
     async def referrals(self, first: int, last: int) -> Referrals:
         """To which pages visitors came from where in the last MAX_SOURCE_DAYS of the period; it is
@@ -208,8 +219,11 @@ class Reports:
         found: Referrals = await self._listed.find_or_make(("referrals", first, last), make)
         return found
 
-    async def audience(self, first: int, last: int) -> dict[str, Counter[str]]:
-        """Visitors of the last MAX_SOURCE_DAYS of the period by kind and name, of the site."""
+    async def audience(self, path: str | None, first: int, last: int) -> dict[str, Counter[str]]:
+        """Visitors of the last MAX_SOURCE_DAYS of the period by kind and name, of the site; of a
+        page nobody is classed."""
+        if path is not None:
+            return {}
         total = Counter[str]()
         async for kept, shares in self._of_days(self._site.audience, first, last):
             total.update(kept | shares)
@@ -223,7 +237,12 @@ class Reports:
         for at in range(0, len(days), SOURCE_DAYS_A_TRIP):
             some = days[at : at + SOURCE_DAYS_A_TRIP]
             for day, kept in zip(some, await lists.kept(some), strict=True):
-                yield kept, await lists.shares(day) if day in recent else Counter()
+                shares = Counter[str]()
+                if day in recent:
+                    # Hundreds of keys: once a minute, for all periods together.
+                    make = partial(lists.shares, day)
+                    shares = await self._minute.find_or_make((lists, day), make)
+                yield kept, shares
 
     async def top(self, by: str, days: int, count: int) -> list[TopPage]:
         """The first `count` pages, of MAX_PAGES at most; see MostRead. It is cached for a

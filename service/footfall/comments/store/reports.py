@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
-from ...ids import digest
+from ...ids import SHORT, digest
 
 KEPT_MS = 30 * 86_400_000
 # Addresses that are distinguished; further ones add nothing.
@@ -26,7 +26,7 @@ class ReportStore:
         key = self._keys.reports(id)
         (number,) = await self._redis.ask_masters(("HLEN", key))
         # A digest with the comment, so that reports of two comments cannot be linked.
-        names = (digest(id, address),) if number < MAX_REPORTS else ()
+        names = (digest(id[:SHORT], address),) if number < MAX_REPORTS else ()
         noted = (("HSETNX", key, name, 1) for name in names)
         *_, number, held = await self._redis.change(
             *noted, ("PEXPIRE", key, KEPT_MS), ("HLEN", key), ("HGET", key, HELD)

@@ -67,6 +67,8 @@ def spam_checkers_of(settings: OutboxSettings, verdicts: Verdicts) -> list[SpamC
 
 def model_of(settings: OutboxSettings) -> LanguageModel:
     """Raises ValueError."""
+    if not settings.model_url:
+        raise ValueError("MODEL_URL: names no language model")
     if not settings.model_name:
         raise ValueError("MODEL_NAME: needs the name of a model that MODEL_URL has")
     return LanguageModel(

@@ -2,7 +2,7 @@
 
 import { contentOf, linkTo, tone } from './comment_view.js';
 import { make } from './dom.js';
-import { date, number, say } from './words.js';
+import { date, say } from './words.js';
 
 export const nickOf = (comment) => comment.nick || say('anonymous');
 
@@ -26,7 +26,7 @@ export function header(comment) {
 
 /** What a language model has said of a comment, and why. */
 export function verdictText({ verdict, reason, model, ms }) {
-  return say(`verdict.${verdict}`, { model, reason: reason || '–', seconds: number(ms / 1000) });
+  return say(`verdict.${verdict}`, { model, reason: reason || '–', seconds: Math.round(ms / 100) / 10 });
 }
 
 export function body(comment) {

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from footfall.config import BadSettings, Settings
 from footfall.notifications.rules import model_trial
 from footfall.notifications.rules.channels import model_of
 from footfall.notifications.rules.delivery import Delivery
+from footfall.notify import client
 from footfall.notify.language_model import FORM, PROMPT, verdict_in
 from footfall.notify.notification import NotDelivered
 from tests.conftest import ADMIN, Site, Sites
@@ -219,6 +221,27 @@ async def test_a_model_that_does_not_answer_publishes_nothing(
     assert given_up.error.startswith(f"model: status {status}")
     # Another attempt may be answered.
     assert len(server.came) == (1 if status == 401 else 2)
+
+
+async def test_a_model_that_answers_too_late_publishes_nothing(
+    make_site: Sites, server: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(spam_check, "MAX_ATTEMPTS", 1)
+    is_over, ham = threading.Event(), server.answer
+
+    def late(path: str, body: bytes) -> tuple[int, bytes]:
+        is_over.wait(60)
+        return ham(path, body)
+
+    server.answer = late
+    site, delivery = await judged(make_site, server)
+    posted = await site.post("a comment")
+    await settle(site, delivery)
+    is_over.set()
+    assert await in_queue(site, posted) == ("waiting", None)
+    (given_up,) = await site.store.outbox.undelivered(10)
+    assert given_up.error.startswith("model: ReadTimeout")
 
 
 async def test_it_publishes_nothing_that_a_rule_or_another_filter_holds(

@@ -172,6 +172,7 @@ def _views() -> Cases:
         # There and back, of a list that `prepare` has filled.
         "views/rename_referrals, 1 page of 300": lambda n: {
             "referrals": "referrals of a day",
+            "adds": 1,
             "names": [path(n % 2), path(1 - n % 2)],
         },
     }

@@ -1,7 +1,8 @@
 -- Rename pages in the referrals of a day, or forget from where they were visited.
 --
 -- KEYS    referrals   hash  {c}:referrals:<day> or {site}:referrals:<day>, as in lua/counters/count.lua
--- ARGV    names...[2] text  a path, and its new one, "" to forget it, in turn
+-- ARGV    adds        int   1 to add their numbers under the new names, or to the others together; 0 to remove them
+--         names...[2] text  a path, and its new one, "" to forget it, in turn
 -- RETURNS changed           number of fields
 -- FLAGS   no-promise
 -- COST    O(fields)
@@ -25,7 +26,9 @@ local function rename(field, number)
   end
   local renamed = source .. ' ' .. target
   redis.call('HDEL', referrals, field)
-  if target ~= '' and #renamed <= MOST_REFERRAL then
+  if adds == '0' then
+    return 1
+  elseif target ~= '' and #renamed <= MOST_REFERRAL then
     redis.pcall('HINCRBY', referrals, renamed, number)
   elseif string.sub(field, 1, 1) ~= ' ' then
     -- The others together still have its views.

@@ -26,7 +26,7 @@ from .comments.rules.room import CommentRoom
 from .comments.store.reports import ReportStore
 from .comments.store.verdicts import VerdictStore
 from .config import BadSettings
-from .counting.clients import NOBODY, Clients
+from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
 from .counting.unknown_proxies import UnknownProxies
@@ -207,7 +207,7 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
             proxies,
             unknown_proxies,
             tells_visitors=tells,
-            own=Networks(settings.ignore_addresses) if settings.ignore_addresses else NOBODY,
+            own=Networks(settings.ignore_addresses) if settings.ignore_addresses else None,
         ),
         settings.known_counter_types,
         PageNames(settings.paths).of,

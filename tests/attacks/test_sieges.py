@@ -216,6 +216,28 @@ async def test_questions_about_statistics_are_answered_in_turn_and_each_once_a_m
     assert max(made.values()) <= 3 * minutes, "of JSON, of CSV, and of GoatCounter"
 
 
+async def test_searches_do_not_keep_people_from_reading(
+    make_site: Sites, attackers: list[str]
+) -> None:
+    """Who: somebody who finds that comments can be searched, and has written long ones. What: asks
+    for other words each time. Instead: searches are made in turn for each client, outside of the
+    event loop, and an address has so many."""
+    site = await make_site(SEARCH="true", IPQPS="0")
+    for n in range(30):
+        await site.post(f"word {n} " * 1_000, nick=f"N{n}")
+
+    async def search(address: str, n: int) -> httpx.Response:
+        url = f"/api/comment?type=search&q=nothing+{n}"
+        return await site.http.get(url, headers=by(address))
+
+    async def read() -> httpx.Response:
+        return await site.http.get("/api/comment?path=/p&pageSize=1", headers=by(HOME))
+
+    answer, statuses = await besieged(attackers, search, read)
+    assert answer.json()["data"]["count"] == 30
+    assert statuses[200]
+
+
 async def test_readers_of_one_page_are_not_kept_waiting_by_those_of_a_thousand(
     make_site: Sites, attackers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

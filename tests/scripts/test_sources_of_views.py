@@ -4,16 +4,19 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from footfall.counting.clients import NO_CLIENT
 from footfall.data.store import Store
+from footfall.driver.scripts import Script
 from footfall.maintenance import view_lines
 from footfall.model import Origin
 from footfall.process.process import now_ms
 from footfall.statistics.calendar import DAY_MS, HOUR_MS
 from footfall.statistics.keeper import Keeper
+from footfall.statistics.referrals import name_of
 from footfall.statistics.reports import Reports
 from footfall.statistics.source_views import Source, Sources
 from tests.conftest import EVERYWHERE
@@ -237,6 +240,40 @@ async def test_sources_move_with_their_page_and_go_with_its_statistics(
     assert (found.listed, found.is_whole) == ([], False)
     # The site's numbers keep its views.
     assert await statistics.sources(first, last) == [Source("news.example", 4, 4)]
+
+
+@pytest.mark.parametrize("target", ["", "/moved"])
+async def test_a_sum_that_is_stored_while_a_page_is_renamed_has_each_view_once(
+    telling: Store, statistics: Reports, clock: Clock, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """Who: an owner who erases a page, as another service stores the sums of the day before."""
+    clock.now = now_ms() - DAY_MS
+    day, lists = statistics.today(), telling.site_views.referrals
+    await view(telling, "/a", [NO_CLIENT] * 3, NEWS)
+    call = Script.through
+
+    async def through(self: Script, *words: Any, **values: Any) -> Any:
+        if self.name == "views/rename_referrals":
+            await lists.keep(day, await lists.shares(day), DAY_MS)
+        return await call(self, *words, **values)
+
+    await lists.keep(day, await lists.shares(day), DAY_MS)
+    monkeypatch.setattr(Script, "through", through)
+    if target:
+        await telling.views.relist("/a", target)
+    else:
+        await statistics.erase("/a")
+    await lists.keep(day, await lists.shares(day), DAY_MS)
+    (kept,) = await lists.kept([day])
+    assert kept == {f"news.example {target}" if target else "": 3}
+
+
+@pytest.mark.parametrize("length", range(270, 290))
+async def test_a_name_is_as_long_as_an_import_takes_it(telling: Store, length: int) -> None:
+    path = "/" + "\u00e9" * 60 + "b" * (length - 121)
+    await view(telling, path, [NO_CLIENT], ITEM)
+    shares = await telling.site_views.referrals.shares(TODAY)
+    assert shares == {name_of(ITEM.source, path): 1}
 
 
 async def test_sources_of_pages_are_in_a_backup(

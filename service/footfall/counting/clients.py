@@ -15,8 +15,6 @@ MAX_KEPT_BYTES = 1_024
 # The first language is all that counts.
 MAX_LANGUAGE_BYTES = 16
 
-# Nobody's views are left out.
-NOBODY = Networks()
 _NONE, _ONE, _OWN = pack_word(0), pack_word(1), pack_word(OWN)
 # What lua/counters/count.lua receives of a view: numbers of people and of bots, and who they are.
 NOBODY_SEEN = _NONE + _NONE
@@ -101,7 +99,7 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         unknown_proxies: UnknownProxies,
         *,
         tells_visitors: bool,
-        own: Networks = NOBODY,
+        own: Networks | None = None,
     ) -> None:
         """`tells_visitors` distinguishes visitors; `own` are the networks of the site's own
         people."""
@@ -142,7 +140,7 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         client: CountingClient
         if not self.tells_visitors:
             client = CountingClient(key)
-        elif self._own is not NOBODY and address in self._own:
+        elif self._own is not None and address in self._own:
             client = Bot(key, _OWN)
         else:
             bot, part = self._agents.get((agent, purpose)) or self._look_at(agent, purpose)

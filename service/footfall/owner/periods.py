@@ -98,6 +98,14 @@ def span_of(query: Mapping[str, str], today: int, words: PageWords) -> Span:
     return last_days(days, today)._replace(compares=compares)
 
 
+def asked_span(query: Mapping[str, str], today: int, words: PageWords) -> tuple[Span, str]:
+    """The period of a page; and what is wrong with the fields, "" if nothing is."""
+    try:
+        return span_of(query, today, words), ""
+    except NotAPeriod as error:
+        return last_days(DEFAULT_DAYS, today), str(error)
+
+
 def last_days(days: int, today: int) -> Span:
     return Span(day_number(date_of(today) - timedelta(days - 1)), today)
 

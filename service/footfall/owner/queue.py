@@ -4,6 +4,7 @@ Waline's clients turn pages by their number (queue.py), which skips a comment fo
 decided on the page before.
 """
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -146,9 +147,10 @@ async def _answer(
 ) -> dict[str, Any]:
     view = View(caller.viewer, comments.display, parsed.variant.date)
     ids = [each.id for each in part.comments] if caller.viewer.is_moderator else []
+    verdicts, reports = await asyncio.gather(comments.verdicts.of(ids), comments.reports.of(ids))
     return {
-        "verdicts": {id: v._asdict() for id, v in (await comments.verdicts.of(ids)).items()},
-        "reports": await comments.reports.of(ids),
+        "verdicts": {id: verdict._asdict() for id, verdict in verdicts.items()},
+        "reports": reports,
         "data": [Fragment(json) for json in view.elsewhere(part.comments, part.live)],
         "after": part.after,
         "searched": part.searched,

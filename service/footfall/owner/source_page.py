@@ -11,7 +11,7 @@ from ..statistics.source_views import Source
 from .day_table import SourceRow, shown, source_row
 from .overview import readable
 from .pages import Asked
-from .periods import DAYS, NotAPeriod, Span, last_days, span_of
+from .periods import DAYS, Span, asked_span
 
 SHOWN_PAGES, SHOWN_ORIGINS = 100, 20
 
@@ -28,11 +28,7 @@ class PageRow(NamedTuple):
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
     statistics = asked.site.statistics.reports
-    problem, span = "", last_days(DAYS[1], statistics.today())
-    try:
-        span = span_of(asked.query, statistics.today(), asked.words)
-    except NotAPeriod as error:
-        problem = str(error)
+    span, problem = asked_span(asked.query, statistics.today(), asked.words)
     host = host_in(asked)
     is_asked = statistics.is_on and not problem
     found = await readable(statistics.referrals(span.first, span.last)) if is_asked else None

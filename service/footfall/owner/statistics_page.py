@@ -20,7 +20,7 @@ from .day_table import Chart, SourceRow, chart_of, kept_of, period_of, rows_of, 
 from .overview import History, history, readable
 from .page_table import known_page, table_of, titles_of
 from .pages import Asked
-from .periods import DAYS, NotAPeriod, Span, last_days, span_of
+from .periods import DAYS, Span, asked_span
 from .statistics_files import TABLES
 
 # Between two marks below the hours.
@@ -45,11 +45,7 @@ class Shown(NamedTuple):
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
     statistics = asked.site.statistics.reports
-    problem, span = "", last_days(DAYS[1], statistics.today())
-    try:
-        span = span_of(asked.query, statistics.today(), asked.words)
-    except NotAPeriod as error:
-        problem = str(error)
+    span, problem = asked_span(asked.query, statistics.today(), asked.words)
     shown = await _read(asked, span) if statistics.is_on and not problem else None
     # In a thread: two years are a thousand words.
     values = await asyncio.to_thread(_values, shown, asked, span)

@@ -6,6 +6,7 @@ between. A source is a host, and has the path of its page behind that where the 
 page is counted in one group; so what a group has dropped is of none of the pages of another.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +18,10 @@ from .source_views import MAX_REFERRALS, MORE, OTHERS, Source, Sources
 
 # A name of a source has none.
 _BETWEEN = " "
+# As in lua/counters/count.lua and lua/views/rename_referrals.lua.
 MAX_NAME_BYTES = 300
+# Days that are renamed together.
+AT_ONCE = 16
 
 
 class Referral(NamedTuple):
@@ -116,11 +120,27 @@ class ReferralNames:
         self, new: Mapping[str, str], days: Sequence[int], open_days: Sequence[int]
     ) -> None:
         """Call pages by their new paths, or with "" forget them, on these days such as 20261123; of
-        the open ones, groups may have shares."""
-        keys = [*map(self._keys.referrals, days)]
-        keys += [self._keys.referrals_in(g, day) for day in open_days for g in range(GROUPS)]
+        the open ones, groups may have shares.
+
+        Of a day with shares, the sum loses the old names alone: somebody may be storing it from
+        these shares, and will again.
+        """
+        shares = {self._keys.referrals_in(g, day): day for day in open_days for g in range(GROUPS)}
+        there = await self._there([*shares])
+        await self._each(there, new, adds=True)
+        growing = {self._keys.referrals(day) for day in map(shares.__getitem__, there)}
+        sums = await self._there([self._keys.referrals(day) for day in days])
+        await self._each([key for key in sums if key in growing], new, adds=False)
+        await self._each([key for key in sums if key not in growing], new, adds=True)
+
+    async def _there(self, keys: Sequence[str]) -> list[str]:
         sizes = await self._redis.ask_each(*(("HLEN", key) for key in keys), of_masters=True)
+        return [key for key, size in zip(keys, sizes, strict=True) if size]
+
+    async def _each(self, keys: Sequence[str], new: Mapping[str, str], *, adds: bool) -> None:
         names = [word for pair in new.items() for word in pair]
-        # One by one, since each reads a day.
-        for key in (key for key, size in zip(keys, sizes, strict=True) if size):
-            await self._rename(referrals=key, names=names)
+        for first in range(0, len(keys), AT_ONCE):
+            some = keys[first : first + AT_ONCE]
+            await asyncio.gather(
+                *(self._rename(referrals=key, adds=int(adds), names=names) for key in some)
+            )

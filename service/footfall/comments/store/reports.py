@@ -39,11 +39,11 @@ class ReportStore:
     async def of(self, ids: Sequence[str]) -> dict[str, int]:
         """How many addresses have reported each of these comments, of those that any has."""
         keys = [self._keys.reports(id) for id in ids]
-        sizes = await self._redis.ask_each(*(("HLEN", key) for key in keys))
-        held = await self._redis.ask_each(*(("HGET", key, HELD) for key in keys))
+        asked = (question for key in keys for question in (("HLEN", key), ("HGET", key, HELD)))
+        replies = await self._redis.ask_each(*asked)
         numbers = {
             id: int(size or 0) - bool(is_held)
-            for id, size, is_held in zip(ids, sizes, held, strict=True)
+            for id, size, is_held in zip(ids, replies[::2], replies[1::2], strict=True)
         }
         return {id: number for id, number in numbers.items() if number > 0}
 
